@@ -29,18 +29,12 @@ impl fmt::Display for CaseName {
 #[macro_export]
 macro_rules! __expand {
     (
-        tests [$harness:expr, [$(#[$attribute:meta])*]]
+        tests [$harness:expr, $attributes:tt]
         $contract:ident { $($topic:ident { $($case:ident),* $(,)? })* }
     ) => {
         mod $contract {
             $(mod $topic {
-                $(
-                    #[test]
-                    $(#[$attribute])*
-                    fn $case() {
-                        $crate::$contract::run(&$harness, stringify!($topic), stringify!($case));
-                    }
-                )*
+                $($crate::__test! { $attributes $harness, $contract, $topic, $case })*
             })*
         }
     };
@@ -74,6 +68,19 @@ macro_rules! __expand {
                 }
             )*)*
             _ => panic!("no case {}::{}::{}", stringify!($contract), $wanted_topic, $wanted_case),
+        }
+    };
+}
+
+/// One test function. A macro of its own, since the attributes repeat independently of the cases.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __test {
+    ([$(#[$attribute:meta])*] $harness:expr, $contract:ident, $topic:ident, $case:ident) => {
+        #[test]
+        $(#[$attribute])*
+        fn $case() {
+            $crate::$contract::run(&$harness, stringify!($topic), stringify!($case));
         }
     };
 }
