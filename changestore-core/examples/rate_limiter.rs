@@ -7,7 +7,7 @@ use std::time::Duration;
 use changestore_core::{Clock, DocumentStore, Key, ManualClock, Result, Timestamp};
 use store_mem::MemStore;
 
-const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
 const ALLOWED: i64 = 3;
 
 /// Counts the call and says whether it is within the limit.

@@ -1,0 +1,65 @@
+//! The matrix backend × contract, for the terminal.
+
+use std::fmt::Write as _;
+
+use super::outcome::{BackendOutcome, CONTRACTS, Report, Status, Tally};
+
+pub(super) fn render(report: &Report) -> String {
+    let mut rows = vec![header()];
+    rows.extend(report.outcomes.iter().map(row));
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| {
+            rows.iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"));
+        let line = cells.collect::<Vec<_>>().join("   ");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+fn header() -> Vec<String> {
+    let mut row = vec!["backend".to_owned(), "engine".to_owned()];
+    row.extend(CONTRACTS.iter().map(|(_, title, _)| (*title).to_owned()));
+    row
+}
+
+fn row(outcome: &BackendOutcome) -> Vec<String> {
+    let engine = match &outcome.status {
+        Status::NotRun => "NOT RUN",
+        Status::Ran { engine, .. } => engine,
+    };
+    let mut row = vec![outcome.backend.name.to_owned(), engine.to_owned()];
+    let cell = |tally| cell(outcome.tally(tally));
+    row.extend(CONTRACTS.iter().map(|(_, _, names)| cell(names)));
+    row
+}
+
+/// As in `44 of 44 passed in 1.2 s`.
+pub(super) fn cell(tally: Option<Tally>) -> String {
+    let Some(tally) = tally else {
+        return "NOT RUN".to_owned();
+    };
+    let mut text = format!(
+        "{} of {} passed in {:.1} s",
+        tally.passed,
+        tally.total(),
+        tally.millis / 1e3
+    );
+    if tally.failed > 0 {
+        let _ = write!(text, ", {} FAILED", tally.failed);
+    }
+    if tally.missing > 0 {
+        let _ = write!(text, ", {} NOT EXECUTED", tally.missing);
+    }
+    text
+}

@@ -1,0 +1,93 @@
+//! `cargo xtask conformance`: every case on every backend, or a gap that is named.
+
+mod html;
+mod matrix;
+mod outcome;
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::backends::{BACKENDS, Backend};
+use crate::process::{cargo, command_line};
+use outcome::{BackendOutcome, Report, Status};
+
+/// Where the reports go, below the workspace.
+const FOLDER: &str = "target/conformance";
+
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Arguments {
+    /// Run on this backend only; may be given several times. The others are shown as NOT RUN.
+    #[arg(long = "backend", value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Backend::names()))]
+    backends: Vec<String>,
+}
+
+impl Arguments {
+    fn selects(&self, backend: &Backend) -> bool {
+        self.backends.is_empty() || self.backends.iter().any(|name| name == backend.name)
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let folder = Path::new(FOLDER);
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {FOLDER}"))?;
+    let mut outcomes = Vec::new();
+    for backend in BACKENDS {
+        let status = if arguments.selects(backend) {
+            run_backend(backend, folder)?
+        } else {
+            Status::NotRun
+        };
+        outcomes.push(BackendOutcome { backend, status });
+    }
+    let report = Report::new(outcomes);
+    let json = serde_json::to_string_pretty(&report.to_json())?;
+    fs::write(folder.join("report.json"), json)?;
+    fs::write(
+        folder.join("report.html"),
+        html::render(&report).into_string(),
+    )?;
+
+    println!("\n{}", matrix::render(&report));
+    println!("{FOLDER}/report.html shows each case; report.json is for machines.");
+    let faults = report.faults();
+    if !faults.is_empty() {
+        bail!("not conforming:\n  {}", faults.join("\n  "));
+    }
+    Ok(())
+}
+
+/// Runs the suite on one backend. What counts is what its cases have reported; the output of the
+/// test harness is for people.
+fn run_backend(backend: &'static Backend, folder: &Path) -> Result<Status> {
+    let cases = std::path::absolute(folder)?.join(format!("{}.jsonl", backend.name));
+    match fs::remove_file(&cases) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    let mut command = cargo(["test", "--locked"]);
+    command
+        .args(backend.test_arguments())
+        .args(["--", "--include-ignored"])
+        .env(storetest::report::PATH_VARIABLE, &cases)
+        .stderr(Stdio::inherit());
+    eprintln!("\n$ {}", command_line(&command));
+    let output = command
+        .output()
+        .with_context(|| format!("cannot test {}", backend.name))?;
+    if !output.status.success() {
+        eprintln!("{}", String::from_utf8_lossy(&output.stdout));
+    }
+    let cases = match storetest::report::read(&cases) {
+        Ok(cases) => cases,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error).with_context(|| format!("{}", cases.display())),
+    };
+    let failed_otherwise = !output.status.success() && cases.iter().all(|case| case.passed);
+    Ok(Status::ran(
+        cases,
+        failed_otherwise.then(|| output.status.to_string()),
+    ))
+}

@@ -1,0 +1,45 @@
+//! The workspace's own commands, in plain Rust: `cargo xtask --help`.
+
+mod backends;
+mod bench;
+mod ci;
+mod conformance;
+mod process;
+mod tidy;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+#[command(about = "The workspace's own commands", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the conformance suite on every backend and print the matrix.
+    ///
+    /// Fails if a case fails, or if one was not executed on a backend. The same is written to
+    /// target/conformance/report.json and target/conformance/report.html.
+    Conformance(conformance::Arguments),
+    /// Check what no compiler checks: contract, dependencies, docs, tables.
+    Tidy(tidy::Arguments),
+    /// Run the benchmarks; each prints ratios that were measured side by side.
+    Bench(bench::Arguments),
+    /// Everything that must hold before a change lands, ending with all tests.
+    Ci,
+}
+
+fn main() -> Result<()> {
+    // The paths below are relative to the workspace, wherever the command was typed.
+    std::env::set_current_dir(process::workspace_root())?;
+    match Arguments::parse().command {
+        Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Tidy(arguments) => tidy::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Ci => ci::run(),
+    }
+}
