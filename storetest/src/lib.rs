@@ -2,13 +2,16 @@
 // A case that stands in no list is dead code: it would never run.
 #![deny(dead_code)]
 
+mod cancel;
+mod cases;
 pub mod change;
 pub mod document;
+mod expect;
 pub mod harness;
+mod race;
 pub mod report;
 mod run;
-
-mod cases;
+mod texts;
 
 pub use cases::CaseName;
 pub use harness::{Fixture, Harness};
