@@ -1,7 +1,7 @@
 //! Runs one case on one backend.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use changestore_core::{ManualClock, Timestamp};
 use futures::FutureExt;
@@ -12,6 +12,10 @@ use crate::report::{self, CaseReport};
 
 /// 2026-11-30T00:00:00Z: where every case's clock starts.
 const START_MILLIS: i64 = 1_795_996_800_000;
+
+/// A case that takes longer hangs: on a lock that a dropped future has kept, or in a retry loop. It
+/// fails by its name then, where it would have stopped the whole run.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// Opens a fixture, runs the body, cleans up, reports, and then lets a panic go on.
 pub fn run_case<S>(
@@ -37,7 +41,11 @@ pub fn run_case<S>(
             .catch_unwind()
             .await;
         let mut fixture = opened?;
-        let result = AssertUnwindSafe(body(&fixture)).catch_unwind().await;
+        let body = async {
+            let ended = tokio::time::timeout(LONGEST, body(&fixture)).await;
+            ended.unwrap_or_else(|_| panic!("{name} has not ended in {LONGEST:?}"));
+        };
+        let result = AssertUnwindSafe(body).catch_unwind().await;
         if let Some(cleanup) = fixture.take_cleanup() {
             cleanup.await;
         }

@@ -1,15 +1,25 @@
 //! The cases of the `DocumentStore` contract.
 
+mod cancellation;
+mod counters;
 mod data;
 mod delete;
+mod errors;
 mod expiry;
 mod get;
 mod keys;
 mod leases;
 mod limits;
+mod pages;
+mod prefixes;
 mod put;
 mod put_conditions;
+mod query;
+mod races;
+mod read_after_write;
 mod records;
+mod scans;
+mod start_after;
 mod wrong_kind;
 
 use crate::cases::CaseName;
@@ -97,6 +107,64 @@ macro_rules! __document_cases {
                     only_the_stores_clock_counts,
                     others_do_not_expire_with_it,
                 }
+                query {
+                    the_order_is_that_of_the_sort_keys_bytes,
+                    descending_is_the_same_backwards,
+                    records_come_whole,
+                    where_nothing_matches_it_is_empty,
+                    the_limit_is_the_most_that_come,
+                    a_limit_of_zero_is_none,
+                    a_limit_over_what_is_there_asks_for_all,
+                    limit_does_not_count_expired_records,
+                    a_refused_argument_ends_the_stream,
+                    every_combination_of_arguments_is_its_definition,
+                }
+                start_after {
+                    the_record_itself_does_not_come,
+                    no_record_need_have_it,
+                    before_the_prefix_it_cuts_nothing_or_all,
+                    behind_the_prefix_it_cuts_all_or_nothing,
+                    it_may_equal_the_prefix,
+                    its_record_may_be_gone,
+                    it_may_be_a_counter,
+                    the_last_key_of_a_page_leads_to_the_next,
+                }
+                prefixes {
+                    pattern_characters_are_ordinary,
+                    case_accents_and_spaces_count,
+                    the_range_ends_behind_the_last_character,
+                    the_greatest_character_alone_is_a_prefix,
+                    the_record_of_the_prefix_itself_comes,
+                    it_may_be_as_long_as_a_sort_key,
+                }
+                pages {
+                    ten_thousand_records_come_once_and_in_order,
+                    thousands_of_expired_ones_ahead_hide_nothing,
+                    counters_ahead_hide_nothing,
+                    records_of_many_megabytes_come_whole,
+                    a_page_is_read_when_it_is_asked_for,
+                }
+                scans {
+                    a_stream_may_be_dropped_early,
+                    open_streams_hinder_nobody,
+                    a_stream_outlives_what_it_was_made_from,
+                    nothing_happens_before_it_is_polled,
+                    what_nobody_touches_comes_exactly_once,
+                    a_clock_that_moves_meanwhile_hides_no_living_record,
+                }
+                counters {
+                    an_absent_counter_starts_at_the_delta,
+                    deltas_add_up_in_both_directions,
+                    a_delta_of_zero_reads_and_creates,
+                    it_may_stand_at_the_ends_of_the_range,
+                    overflow_is_an_invalid_delta_and_changes_nothing,
+                    what_expired_cannot_overflow,
+                    a_given_expiry_becomes_the_counters,
+                    without_one_it_keeps_the_expiry_it_has,
+                    an_expired_counter_starts_at_the_delta_with_no_old_expiry,
+                    an_expiry_that_is_over_ends_the_counter,
+                    each_key_counts_for_itself,
+                }
                 wrong_kind {
                     a_put_at_a_counter_is_refused_whatever_the_condition,
                     an_increment_at_a_record_is_refused,
@@ -106,6 +174,38 @@ macro_rules! __document_cases {
                     an_expired_counter_makes_way_for_a_record,
                     an_expired_record_makes_way_for_a_counter,
                     a_deleted_record_makes_way_for_a_counter,
+                }
+                races {
+                    of_racing_puts_if_absent_exactly_one_wins,
+                    of_racing_puts_on_one_version_exactly_one_wins,
+                    of_racing_puts_on_one_etag_exactly_one_wins,
+                    of_racing_deletes_on_one_etag_exactly_one_wins,
+                    of_a_put_and_a_delete_on_one_etag_one_wins,
+                    no_compare_and_set_is_lost,
+                    racing_unconditional_puts_each_take_a_version,
+                    racing_increments_see_every_value_once,
+                    racing_increments_over_an_expired_counter_see_every_value_once,
+                    racing_increments_never_pass_the_range,
+                    of_a_racing_record_and_counter_one_kind_wins,
+                }
+                read_after_write {
+                    get_sees_a_put,
+                    get_sees_a_delete,
+                    query_sees_puts_and_deletes,
+                    an_increment_follows_another_tasks,
+                }
+                cancellation {
+                    a_dropped_put_is_whole_or_absent,
+                    a_dropped_replacement_leaves_the_old_or_the_new,
+                    a_dropped_delete_has_happened_or_not,
+                    a_dropped_increment_counts_at_most_once,
+                    after_dropped_reads_the_store_goes_on,
+                }
+                errors {
+                    they_name_backend_operation_and_key,
+                    keys_are_printed_escaped,
+                    nothing_printed_holds_data,
+                    a_refused_query_says_so_in_the_stream,
                 }
             }
         }
