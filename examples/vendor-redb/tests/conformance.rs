@@ -12,8 +12,9 @@ use vendor_redb::{BACKEND, RedbStore};
 #[derive(Debug)]
 struct RedbHarness;
 
-/// A database in memory: all of redb but the syncing of a file, which no case can observe and which
-/// would be most of the suite's time. `tests/file.rs` has what only a file can show.
+/// A database in memory: all of redb but the syncing of a file. No case can observe that, and a disk
+/// that syncs a few hundred times a second would make a long wait of the suite's many single writes.
+/// `tests/file.rs` has what only a file can show.
 async fn open(clock: &ManualClock) -> Arc<RedbStore> {
     let database = Database::builder().create_with_backend(InMemoryBackend::new());
     let store = RedbStore::from_database(database.unwrap()).await.unwrap();
