@@ -27,10 +27,7 @@ pub(super) fn render(report: &Report) -> Markup {
                         time data-seconds=(report.finished_at) { (report.finished_at) " s after the epoch" }
                         "."
                     }
-                    p class={ "verdict " (if faults.is_empty() { "good" } else { "bad" }) } {
-                        @if faults.is_empty() { (verdict(report)) }
-                        @else { (faults.len()) " faults" }
-                    }
+                    (verdict(report, faults.len()))
                     @if !faults.is_empty() {
                         ul.faults { @for fault in &faults { li { (fault) } } }
                     }
@@ -51,14 +48,18 @@ pub(super) fn render(report: &Report) -> Markup {
     }
 }
 
-fn verdict(report: &Report) -> String {
+fn verdict(report: &Report, faults: usize) -> Markup {
     let ran = report
         .outcomes
         .iter()
         .filter(|outcome| !matches!(outcome.status, Status::NotRun));
-    match report.outcomes.len() - ran.clone().count() {
-        0 => "All backends conform".to_owned(),
-        left_out => format!("{} conform, {left_out} not run", ran.count()),
+    let ran = ran.count();
+    let left_out = report.outcomes.len() - ran;
+    html! {
+        @if faults > 0 { p.verdict.bad { (faults) " faults" } }
+        // A report of some backends is no verdict on all of them.
+        @else if left_out > 0 { p.verdict.absent { (ran) " conform, " (left_out) " not run" } }
+        @else { p.verdict.good { "All backends conform" } }
     }
 }
 
