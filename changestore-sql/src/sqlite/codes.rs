@@ -1,0 +1,91 @@
+//! What SQLite's result codes mean.
+
+use changestore_core::ErrorKind;
+use sqlx::error::DatabaseError;
+
+use crate::classify::{Dialect, Meaning};
+
+/// SQLite.
+pub(super) const SQLITE: Dialect = Dialect {
+    backend: "sqlite",
+    meaning,
+};
+
+const ERROR: i32 = 1;
+const PERM: i32 = 3;
+const BUSY: i32 = 5;
+const LOCKED: i32 = 6;
+const NOMEM: i32 = 7;
+const READONLY: i32 = 8;
+const INTERRUPT: i32 = 9;
+const IOERR: i32 = 10;
+const CORRUPT: i32 = 11;
+const FULL: i32 = 13;
+const CANTOPEN: i32 = 14;
+const PROTOCOL: i32 = 15;
+const SCHEMA: i32 = 17;
+const AUTH: i32 = 23;
+const NOTADB: i32 = 26;
+
+/// The result code without its extension, or none if SQLite did not speak.
+fn primary(error: &dyn DatabaseError) -> Option<i32> {
+    let extended: i32 = error.code()?.parse().ok()?;
+    Some(extended & 0xff)
+}
+
+fn meaning(error: &dyn DatabaseError) -> Meaning {
+    let Some(code) = primary(error) else {
+        return Meaning::plain(ErrorKind::Other);
+    };
+    match code {
+        BUSY | LOCKED | PROTOCOL => Meaning::new(
+            ErrorKind::Unavailable,
+            "another connection holds the lock of the database",
+        ),
+        SCHEMA | INTERRUPT => Meaning::plain(ErrorKind::Unavailable),
+        IOERR => Meaning::new(ErrorKind::Unavailable, "the file cannot be read or written"),
+        FULL => Meaning::new(ErrorKind::Unavailable, "the disk is full"),
+        NOMEM => Meaning::new(ErrorKind::Unavailable, "out of memory"),
+        READONLY => Meaning::new(
+            ErrorKind::PermissionDenied,
+            "the database, or the folder that it lies in, cannot be written",
+        ),
+        PERM | AUTH => Meaning::plain(ErrorKind::PermissionDenied),
+        CORRUPT => Meaning::new(ErrorKind::Corrupt, "the database file is damaged"),
+        NOTADB => Meaning::new(ErrorKind::Corrupt, "the file is not an SQLite database"),
+        CANTOPEN => Meaning::new(
+            ErrorKind::Configuration,
+            "the database file cannot be opened; does its folder exist, and may it be read?",
+        ),
+        // Such as a missing table or column.
+        ERROR => Meaning::new(
+            ErrorKind::Configuration,
+            "the statement does not fit the database's schema",
+        ),
+        _ => Meaning::plain(ErrorKind::Other),
+    }
+}
+
+/// Whether another connection is in the way, and trying again later is all that it takes.
+pub(super) fn is_locked(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| primary(error));
+    matches!(code, Some(BUSY | LOCKED | PROTOCOL))
+}
+
+/// Whether the connection itself may be at fault, and a new one is the better bet.
+pub(super) fn is_broken(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => matches!(
+            primary(error.as_ref()),
+            Some(IOERR | CORRUPT | NOTADB | CANTOPEN | NOMEM)
+        ),
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => false,
+        _ => true,
+    }
+}
+
+/// `ROLLBACK` where SQLite has rolled back already.
+pub(super) fn is_no_transaction(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| primary(error));
+    code == Some(ERROR)
+}

@@ -1,0 +1,18 @@
+//! The SQLite adapter. The crate's page says how it behaves; each file here is one part of it.
+
+mod bind;
+mod codes;
+mod contracts;
+mod engine;
+mod location;
+mod migrate;
+mod options;
+mod query;
+mod read;
+mod script;
+mod source;
+mod statements;
+mod store;
+
+pub use options::{SqliteOptions, Synchronous};
+pub use store::SqliteStore;

@@ -1,0 +1,71 @@
+//! A write on its way to the database, and what became of it: the same for every engine.
+
+use changestore_core::{
+    ChangeKey, ChangeRecord, Condition, CreateOutcome, Error, Etag, Key, MetadataUpdate, NewRecord,
+    Operation, Record, Timestamp,
+};
+
+/// A checked write, with everything that it needs: it runs where its caller is not.
+#[derive(Debug)]
+pub(crate) enum Write {
+    Create(ChangeRecord),
+    UpdateMetadata {
+        key: ChangeKey,
+        update: MetadataUpdate,
+    },
+    Put {
+        record: NewRecord,
+        condition: Condition,
+        /// Drawn before the first attempt.
+        etag: Etag,
+    },
+    Delete {
+        key: Key,
+        condition: Condition,
+    },
+    Increment {
+        key: Key,
+        delta: i64,
+        expire_at: Option<Timestamp>,
+    },
+}
+
+/// What a write that did its work returns.
+#[derive(Debug)]
+pub(crate) enum Written {
+    Create(CreateOutcome),
+    UpdateMetadata,
+    Put(Record),
+    Delete,
+    Increment(i64),
+}
+
+impl Write {
+    /// Adds to an error which operation failed at which key.
+    pub(crate) fn blame(&self, error: Error) -> Error {
+        match self {
+            Self::Create(claim) => error.with_operation(Operation::Create).with_key(&claim.key),
+            Self::UpdateMetadata { key, .. } => error
+                .with_operation(Operation::UpdateMetadata)
+                .with_key(key),
+            Self::Put { record, .. } => error.with_operation(Operation::Put).with_key(record.key()),
+            Self::Delete { key, .. } => error.with_operation(Operation::Delete).with_key(key),
+            Self::Increment { key, .. } => error.with_operation(Operation::Increment).with_key(key),
+        }
+    }
+
+    /// Whether it leaves a row that may expire, or takes one's place.
+    pub(crate) fn is_of_a_document(&self) -> bool {
+        !matches!(self, Self::Create(_) | Self::UpdateMetadata { .. })
+    }
+
+    /// About how many bytes it takes to the database, for bounding a batch.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Create(claim) => claim.metadata.as_str().len(),
+            Self::UpdateMetadata { update, .. } => update.metadata.as_str().len(),
+            Self::Put { record, .. } => record.data().len(),
+            Self::Delete { .. } | Self::Increment { .. } => 0,
+        }
+    }
+}
