@@ -1,0 +1,202 @@
+//! The backends that this build can reach, and what `--store` says.
+//!
+//! A backend is one module here and one line in [`BACKENDS`].
+
+mod mem;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use changestore_core::{ChangeStore, DocumentStore};
+
+use crate::failure::Result;
+
+/// All that this build has, in the order in which help and errors name them.
+static BACKENDS: &[&dyn Backend] = &[
+    #[cfg(feature = "sqlite")]
+    &sqlite::Sqlite,
+    &mem::Mem,
+];
+
+/// Whose a path is, such as `claims.db`.
+const PATH_SCHEME: &str = "sqlite";
+
+/// Where `--store` is not given.
+pub(crate) const DEFAULT_URL: &str = if cfg!(feature = "sqlite") {
+    "sqlite:changestore.db"
+} else {
+    "mem:"
+};
+
+/// What this program asks of a backend.
+#[async_trait]
+trait Backend: Sync {
+    /// What its URLs start with, without the colon; what follows is its own.
+    fn scheme(&self) -> &'static str;
+
+    /// Checks a URL without reaching for anything; the error says what is wrong with it.
+    fn check(&self, url: &str) -> Result<(), String>;
+
+    /// Opens the store; to write, its schema is brought up to date.
+    async fn open(&self, url: &str, access: Access) -> Result<Opened>;
+
+    /// The steps that make its schema, oldest first; empty if it needs none.
+    fn schema(&self) -> Vec<SchemaStep>;
+}
+
+/// What a command does with the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It only looks: nothing is created, not even a schema.
+    Read,
+    /// It may write.
+    Write,
+}
+
+/// One store behind both contracts.
+#[derive(Debug, Clone)]
+pub(crate) struct Stores {
+    pub(crate) changes: Arc<dyn ChangeStore>,
+    pub(crate) documents: Arc<dyn DocumentStore>,
+}
+
+/// A store to be [closed](Self::close) when done with.
+pub(crate) struct Opened {
+    pub(crate) stores: Stores,
+    close: Option<Box<dyn Close>>,
+}
+
+#[async_trait]
+trait Close: Send {
+    async fn close(self: Box<Self>);
+}
+
+impl Opened {
+    fn new<S: ChangeStore + DocumentStore>(store: S, close: Option<Box<dyn Close>>) -> Self {
+        let store = Arc::new(store);
+        Self {
+            stores: Stores {
+                changes: store.clone(),
+                documents: store,
+            },
+            close,
+        }
+    }
+
+    /// Waits until the backend has let go of everything.
+    pub(crate) async fn close(self) {
+        if let Some(close) = self.close {
+            close.close().await;
+        }
+    }
+}
+
+/// One step of a schema.
+pub(crate) struct SchemaStep {
+    pub(crate) version: i64,
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
+}
+
+/// A checked value of `--store`.
+#[derive(Clone)]
+pub(crate) struct StoreUrl {
+    url: String,
+    backend: &'static dyn Backend,
+}
+
+impl StoreUrl {
+    pub(crate) async fn open(&self, access: Access) -> Result<Opened> {
+        self.backend.open(&self.url, access).await
+    }
+
+    pub(crate) fn scheme(&self) -> &'static str {
+        self.backend.scheme()
+    }
+
+    pub(crate) fn schema(&self) -> Vec<SchemaStep> {
+        self.backend.schema()
+    }
+}
+
+impl FromStr for StoreUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("must not be empty".to_owned());
+        }
+        let scheme = scheme(text).unwrap_or(PATH_SCHEME);
+        let backend = BACKENDS.iter().find(|backend| backend.scheme() == scheme);
+        let Some(&backend) = backend else {
+            // The rest of the URL may hold a password.
+            let known: Vec<_> = BACKENDS.iter().map(|known| known.scheme()).collect();
+            let known = known.join(":, ");
+            return Err(format!(
+                "this build has no store `{scheme}:`; it has {known}:"
+            ));
+        };
+        backend.check(text)?;
+        let url = text.to_owned();
+        Ok(Self { url, backend })
+    }
+}
+
+/// The scheme of a URL; none if the text is a path. One letter is a drive of Windows.
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once(':')?;
+    let legal = |char: char| char.is_ascii_alphanumeric() || "+-.".contains(char);
+    let is_scheme = scheme.len() > 1
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(legal);
+    is_scheme.then_some(scheme)
+}
+
+/// Names the backend and nothing that may be secret.
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreUrl({}:…)", self.scheme())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_no_scheme() {
+        assert_eq!(scheme("sqlite:x.db"), Some("sqlite"));
+        assert_eq!(scheme("mem:"), Some("mem"));
+        assert_eq!(scheme("postgres://u:p@h/d"), Some("postgres"));
+        for path in ["x.db", "./a:b", "/a:b", "C:\\x.db", ":memory:", "1a:b"] {
+            assert_eq!(scheme(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_store_is_refused_without_repeating_its_secrets() {
+        let error = "oracle://scott:tiger@h".parse::<StoreUrl>().unwrap_err();
+        assert!(
+            error.contains("`oracle:`") && error.contains("mem:"),
+            "{error}"
+        );
+        assert!(!error.contains("tiger"), "{error}");
+        let url: StoreUrl = "mem:".parse().unwrap();
+        assert_eq!(format!("{url:?}"), "StoreUrl(mem:…)");
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    #[test]
+    fn a_backend_that_was_not_built_in_is_said_to_be_missing() {
+        assert!(
+            "x.db"
+                .parse::<StoreUrl>()
+                .unwrap_err()
+                .contains("`sqlite:`")
+        );
+    }
+}

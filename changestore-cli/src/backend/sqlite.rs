@@ -1,0 +1,55 @@
+//! `sqlite:PATH`, or a path alone.
+
+use async_trait::async_trait;
+use changestore_sql::{SqliteOptions, SqliteStore, schema};
+
+use super::{Access, Backend, Close, Opened, SchemaStep};
+use crate::failure::Result;
+
+pub(super) struct Sqlite;
+
+#[async_trait]
+impl Backend for Sqlite {
+    fn scheme(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn check(&self, url: &str) -> Result<(), String> {
+        match SqliteOptions::new(url) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error
+                .message()
+                .map_or_else(|| error.to_string(), str::to_owned)),
+        }
+    }
+
+    async fn open(&self, url: &str, access: Access) -> Result<Opened> {
+        let options = SqliteOptions::new(url)?;
+        let store = SqliteStore::open_with(match access {
+            Access::Write => options,
+            // Not even an empty database is left where somebody only looked.
+            Access::Read => options.with_read_only(true),
+        })
+        .await?;
+        Ok(Opened::new(store.clone(), Some(Box::new(store))))
+    }
+
+    fn schema(&self) -> Vec<SchemaStep> {
+        let steps = schema::sqlite().iter();
+        steps
+            .map(|step| SchemaStep {
+                version: step.version,
+                name: step.name,
+                sql: step.sql,
+            })
+            .collect()
+    }
+}
+
+#[async_trait]
+impl Close for SqliteStore {
+    /// The last connection that closes folds the write-ahead log into the database.
+    async fn close(self: Box<Self>) {
+        SqliteStore::close(&self).await;
+    }
+}

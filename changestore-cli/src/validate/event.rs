@@ -1,0 +1,234 @@
+//! One line of the file: a land request is submitted, or has finished.
+
+use changestore_core::{ChangeKey, ErrorKind, Timestamp, limits};
+use serde::Deserialize;
+
+use super::request::{self, Finish};
+
+/// A checked event: every key it leads to is legal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) queue: String,
+    pub(crate) request_id: String,
+    pub(crate) at: Timestamp,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The changes that the request wants to land, each once, in the order given.
+    Submit { uris: Vec<String> },
+    /// How it ended.
+    Finish { state: String },
+}
+
+/// The line as it stands there. Fields that are not named here are passed over.
+#[derive(Deserialize)]
+#[serde(
+    tag = "event",
+    rename_all = "lowercase",
+    expecting = "an object with the field `event`"
+)]
+enum Line {
+    Submit {
+        queue: String,
+        request_id: String,
+        uris: Vec<String>,
+        at: i64,
+    },
+    Finish {
+        queue: String,
+        request_id: String,
+        state: String,
+        at: i64,
+    },
+}
+
+impl Event {
+    /// Reads a line; the error is the reason for a person.
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(line)
+            .map_err(|error| format!("not UTF-8 from byte {} on", error.valid_up_to() + 1))?;
+        let line = serde_json::from_str(text).map_err(|error| without_line(&error))?;
+        match line {
+            Line::Submit {
+                queue,
+                request_id,
+                uris,
+                at,
+            } => Self::submit(queue, request_id, uris, at),
+            Line::Finish {
+                queue,
+                request_id,
+                state,
+                at,
+            } => Self::finish(queue, request_id, state, at),
+        }
+    }
+
+    fn submit(
+        queue: String,
+        request_id: String,
+        uris: Vec<String>,
+        at: i64,
+    ) -> Result<Self, String> {
+        check_request(&queue, &request_id)?;
+        if uris.is_empty() {
+            return Err("uris is empty: a request lands at least one change".to_owned());
+        }
+        let mut distinct = Vec::with_capacity(uris.len());
+        let mut seen = std::collections::HashSet::with_capacity(uris.len());
+        for (position, uri) in uris.into_iter().enumerate() {
+            ChangeKey::check_uri(&queue, &uri)
+                .map_err(|error| format!("uris[{position}]: {error}"))?;
+            if seen.insert(uri.clone()) {
+                distinct.push(uri);
+            }
+        }
+        Ok(Self {
+            queue,
+            request_id,
+            at: timestamp(at)?,
+            kind: Kind::Submit { uris: distinct },
+        })
+    }
+
+    fn finish(queue: String, request_id: String, state: String, at: i64) -> Result<Self, String> {
+        check_request(&queue, &request_id)?;
+        if state.is_empty() {
+            return Err("state is empty".to_owned());
+        }
+        if state.len() > Finish::MAX_STATE_BYTES {
+            return Err(format!(
+                "state is too large: {} bytes, at most {} are allowed",
+                state.len(),
+                Finish::MAX_STATE_BYTES
+            ));
+        }
+        Ok(Self {
+            queue,
+            request_id,
+            at: timestamp(at)?,
+            kind: Kind::Finish { state },
+        })
+    }
+
+    pub(crate) fn is_submit(&self) -> bool {
+        matches!(self.kind, Kind::Submit { .. })
+    }
+}
+
+fn check_request(queue: &str, request_id: &str) -> Result<(), String> {
+    limits::QUEUE
+        .check_key_part(queue)
+        .and_then(|()| limits::REQUEST_ID.check_key_part(request_id))
+        // Follows from the two limits above; checked so that a change of those cannot break it.
+        .and_then(|()| request::key(queue, request_id).map(drop))
+        .map_err(|error| error.to_string())
+}
+
+fn timestamp(at: i64) -> Result<Timestamp, String> {
+    Timestamp::from_millis(at).map_err(|error| match error.kind() {
+        ErrorKind::InvalidArgument { reason, .. } => format!("at is invalid: {reason}"),
+        _ => error.to_string(),
+    })
+}
+
+/// The parser counts the lines of its text, which is always the first: the caller knows better.
+fn without_line(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(reason) if error.column() > 0 => format!("{reason} at column {}", error.column()),
+        Some(reason) => reason.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(line: &str) -> String {
+        Event::parse(line.as_bytes()).unwrap_err()
+    }
+
+    #[test]
+    fn a_uri_that_is_named_twice_counts_once_and_other_fields_are_passed_over() {
+        let line = r#"{"at":1,"uris":["b","a","b"],"request_id":"r","queue":"q","event":"submit","by":{"x":[1]}}"#;
+        let event = Event::parse(line.as_bytes()).unwrap();
+        let uris = vec!["b".to_owned(), "a".to_owned()];
+        assert_eq!(event.kind, Kind::Submit { uris });
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let faults = [
+            ("", "EOF while parsing a value"),
+            ("{", "EOF while parsing an object at column 1"),
+            (
+                "[]",
+                "invalid type: sequence, expected an object with the field `event`",
+            ),
+            ("{}", "missing field `event`"),
+            (
+                r#"{"event":"cancel"}"#,
+                "unknown variant `cancel`, expected `submit` or `finish`",
+            ),
+            (
+                r#"{"event":"submit","queue":"q","request_id":"r","at":1}"#,
+                "missing field `uris`",
+            ),
+            (
+                r#"{"event":"submit","queue":"q","queue":"p","request_id":"r","uris":["u"],"at":1}"#,
+                "duplicate field `queue`",
+            ),
+            (
+                r#"{"event":"submit","queue":"q","request_id":"r","uris":["u"],"at":1.5}"#,
+                "invalid type: floating point `1.5`, expected i64",
+            ),
+            (
+                r#"{"event":"submit","queue":"q","request_id":"r","uris":[],"at":1}"#,
+                "uris is empty",
+            ),
+            (
+                r#"{"event":"submit","queue":"q","request_id":"r","uris":["u",""],"at":1}"#,
+                "uris[1]: uri is invalid: must not be empty",
+            ),
+            (
+                r#"{"event":"submit","queue":"","request_id":"r","uris":["u"],"at":1}"#,
+                "queue is invalid: must not be empty",
+            ),
+            (
+                r#"{"event":"submit","queue":"q","request_id":"r\u0000","uris":["u"],"at":1}"#,
+                "request_id is invalid: must not contain NUL",
+            ),
+            (
+                r#"{"event":"submit","queue":"q","request_id":"r","uris":["u"],"at":-1}"#,
+                "at is invalid: -1 ms",
+            ),
+            (
+                r#"{"event":"finish","queue":"q","request_id":"r","state":"","at":1}"#,
+                "state is empty",
+            ),
+        ];
+        for (line, expected) in faults {
+            let reason = reason(line);
+            assert!(reason.starts_with(expected), "{line}: {reason}");
+            assert!(!reason.contains("line 1"), "{line}: {reason}");
+        }
+        let not_text = Event::parse(b"{\"event\":\"\xff\"}").unwrap_err();
+        assert_eq!(not_text, "not UTF-8 from byte 11 on");
+        assert!(reason(&"[".repeat(100_000)).starts_with("invalid type: sequence"));
+    }
+
+    #[test]
+    fn the_longest_legal_keys_are_legal() {
+        let line = format!(
+            r#"{{"event":"finish","queue":"{}","request_id":"{}","state":"landed","at":0}}"#,
+            "q".repeat(255),
+            "r".repeat(255),
+        );
+        assert!(Event::parse(line.as_bytes()).is_ok());
+    }
+}
