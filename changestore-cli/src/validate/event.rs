@@ -24,11 +24,7 @@ pub(crate) enum Kind {
 
 /// The line as it stands there. Fields that are not named here are passed over.
 #[derive(Deserialize)]
-#[serde(
-    tag = "event",
-    rename_all = "lowercase",
-    expecting = "an object with the field `event`"
-)]
+#[serde(tag = "event", rename_all = "lowercase")]
 enum Line {
     Submit {
         queue: String,
@@ -49,6 +45,10 @@ impl Event {
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(line)
             .map_err(|error| format!("not UTF-8 from byte {} on", error.valid_up_to() + 1))?;
+        // A derived reader would take the fields from an array, too, by their places.
+        if !text.trim_ascii_start().starts_with('{') {
+            return Err("not a JSON object".to_owned());
+        }
         let line = serde_json::from_str(text).map_err(|error| without_line(&error))?;
         match line {
             Line::Submit {
@@ -164,12 +164,9 @@ mod tests {
     #[test]
     fn each_fault_is_named() {
         let faults = [
-            ("", "EOF while parsing a value"),
+            ("hello", "not a JSON object"),
+            (r#"["finish","q","r","landed",1]"#, "not a JSON object"),
             ("{", "EOF while parsing an object at column 1"),
-            (
-                "[]",
-                "invalid type: sequence, expected an object with the field `event`",
-            ),
             ("{}", "missing field `event`"),
             (
                 r#"{"event":"cancel"}"#,
@@ -219,7 +216,8 @@ mod tests {
         }
         let not_text = Event::parse(b"{\"event\":\"\xff\"}").unwrap_err();
         assert_eq!(not_text, "not UTF-8 from byte 11 on");
-        assert!(reason(&"[".repeat(100_000)).starts_with("invalid type: sequence"));
+        let deep = format!(r#"{{"x":{}"#, "[".repeat(100_000));
+        assert!(reason(&deep).starts_with("recursion limit exceeded"));
     }
 
     #[test]
