@@ -7,7 +7,10 @@ use changestore_core::{Error, ErrorKind, Limit, Operation, Outcome, RecordKind, 
 
 #[track_caller]
 fn fails<T: fmt::Debug>(result: Result<T>) -> Error {
-    let error = result.expect_err("a failure");
+    let error = match result {
+        Ok(value) => panic!("this must fail, and has returned {value:?}"),
+        Err(error) => error,
+    };
     assert_eq!(
         error.outcome(),
         Outcome::NotApplied,
