@@ -12,7 +12,7 @@ use crate::write::Write;
 
 /// A row is deleted only so long after it expired: the clock of another process may lag, and to that
 /// one the record still lives.
-pub(crate) const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+pub(crate) const GRACE: Duration = Duration::from_hours(24);
 
 /// A step comes after so many writes of documents …
 const WRITES_PER_STEP: usize = 128;

@@ -1,7 +1,6 @@
 //! What is bound to the writes' statements, in the order of their parameters.
 
 use changestore_core::{ChangeRecord, Condition, Timestamp};
-use serde_json::json;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, Encode, Sqlite, Type};
 
@@ -117,18 +116,21 @@ impl Binder {
         &mut self,
         claims: impl Iterator<Item = &'a ChangeRecord>,
     ) -> Result<()> {
-        let rows = claims.map(|claim| {
-            json!([
-                claim.key.queue(),
-                claim.key.uri(),
-                claim.key.request_id(),
-                claim.version.as_i64(),
-                claim.created_at.as_millis(),
-                claim.updated_at.as_millis(),
-                claim.metadata.as_str(),
-            ])
-        });
-        self.bind(serde_json::Value::from_iter(rows).to_string())
+        let rows: Vec<_> = claims
+            .map(|claim| {
+                (
+                    claim.key.queue(),
+                    claim.key.uri(),
+                    claim.key.request_id(),
+                    claim.version.as_i64(),
+                    claim.created_at.as_millis(),
+                    claim.updated_at.as_millis(),
+                    claim.metadata.as_str(),
+                )
+            })
+            .collect();
+        let json = serde_json::to_string(&rows);
+        self.bind(json.map_err(|error| sqlx::Error::Encode(error.into()))?)
     }
 
     fn condition(&mut self, condition: &Condition) -> Result<()> {

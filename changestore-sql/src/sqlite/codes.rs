@@ -68,7 +68,7 @@ fn meaning(error: &dyn DatabaseError) -> Meaning {
 
 /// Whether another connection is in the way, and trying again later is all that it takes.
 pub(super) fn is_locked(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| primary(error));
+    let code = error.as_database_error().and_then(primary);
     matches!(code, Some(BUSY | LOCKED | PROTOCOL))
 }
 
@@ -86,6 +86,6 @@ pub(super) fn is_broken(error: &sqlx::Error) -> bool {
 
 /// `ROLLBACK` where SQLite has rolled back already.
 pub(super) fn is_no_transaction(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| primary(error));
+    let code = error.as_database_error().and_then(primary);
     code == Some(ERROR)
 }

@@ -300,9 +300,10 @@ fn created(run: &Run, writes: &[&Write], rows: &[SqliteRow]) -> Result<Vec<Effec
     }
     let effects = claims(run, writes).map(|claim| {
         let key = &claim.key;
-        match new.remove(&(key.queue(), key.uri(), key.request_id())) {
-            true => Effect::Applied(Version::FIRST.as_i64()),
-            false => Effect::Nothing(Standing::Absent),
+        if new.remove(&(key.queue(), key.uri(), key.request_id())) {
+            Effect::Applied(Version::FIRST.as_i64())
+        } else {
+            Effect::Nothing(Standing::Absent)
         }
     });
     Ok(effects.collect())

@@ -18,9 +18,12 @@ pub(super) struct Location {
 /// The parameter `mode`, as SQLite's own URIs have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    ReadOnly,
-    ReadWrite,
-    ReadWriteCreate,
+    /// `ro`: for reading only.
+    Read,
+    /// `rw`: a file that is there.
+    Write,
+    /// `rwc`: a file that is created if it is missing.
+    Create,
 }
 
 impl Location {
@@ -79,9 +82,9 @@ impl Location {
             "synchronous" => self.synchronous = Some(value.parse()?),
             "mode" => {
                 self.mode = Some(match value {
-                    "ro" => Mode::ReadOnly,
-                    "rw" => Mode::ReadWrite,
-                    "rwc" => Mode::ReadWriteCreate,
+                    "ro" => Mode::Read,
+                    "rw" => Mode::Write,
+                    "rwc" => Mode::Create,
                     _ => return Err(refuse(format!("mode is ro, rw or rwc, not {value:?}"))),
                 });
             }
@@ -139,7 +142,7 @@ mod tests {
     fn parameters_are_read_and_unknown_ones_named() {
         let location = Location::parse("sqlite:x.db?synchronous=normal&mode=rw").unwrap();
         assert_eq!(location.synchronous, Some(Synchronous::Normal));
-        assert_eq!(location.mode, Some(Mode::ReadWrite));
+        assert_eq!(location.mode, Some(Mode::Write));
         assert!(refused("sqlite:x.db?jornal=wal").contains("\"jornal\""));
         assert!(refused("sqlite:x.db?mode=memory").contains("\"memory\""));
         assert!(refused("sqlite:x.db?synchronous=off").contains("\"off\""));

@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use changestore_core::{Error, ErrorKind, Operation, Result};
-use sqlx::migrate::{AppliedMigration, Migrate as _, MigrateError, MigrationType, Migrator};
+use sqlx::migrate::{
+    AppliedMigration, Migrate as _, MigrateError, Migration, MigrationType, Migrator,
+};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, SqlSafeStr as _};
 
@@ -17,7 +19,7 @@ const TABLE: &str = "changestore_migrations";
 
 static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
     let migrations = schema::sqlite().iter().map(|migration| {
-        sqlx::migrate::Migration::new(
+        Migration::new(
             migration.version,
             migration.name.into(),
             MigrationType::Simple,
@@ -56,9 +58,10 @@ impl Trouble {
     pub(super) fn new(error: sqlx::Error) -> Self {
         let is_locked = codes::is_locked(&error);
         let error = Cause::new(error, &SQLITE).to_error();
-        match is_locked {
-            true => Self::Locked(error),
-            false => Self::Other(error),
+        if is_locked {
+            Self::Locked(error)
+        } else {
+            Self::Other(error)
         }
     }
 }
@@ -73,13 +76,15 @@ pub(super) async fn state(connection: &mut SqliteConnection) -> Result<State, Tr
         return Ok(State::Missing);
     }
     let applied = connection.list_applied_migrations(TABLE).await;
-    Ok(compare(&applied.map_err(trouble)?))
+    Ok(compare(&applied.map_err(trouble)?, &MIGRATOR.migrations))
 }
 
-fn compare(applied: &[AppliedMigration]) -> State {
-    let known = || MIGRATOR.iter();
+fn compare(applied: &[AppliedMigration], known: &[Migration]) -> State {
     for migration in applied {
-        match known().find(|known| known.version == migration.version) {
+        match known
+            .iter()
+            .find(|known| known.version == migration.version)
+        {
             None => return State::Newer(migration.version),
             Some(known) if known.checksum != migration.checksum => {
                 return State::Altered(migration.version);
@@ -88,7 +93,7 @@ fn compare(applied: &[AppliedMigration]) -> State {
         }
     }
     match applied.last() {
-        Some(last) if applied.len() < known().count() => State::Older(last.version),
+        Some(last) if applied.len() < known.len() => State::Older(last.version),
         Some(_) => State::Current,
         None => State::Missing,
     }
@@ -145,4 +150,54 @@ pub(super) fn check(state: &State) -> Result<()> {
         .with_backend(SQLITE.backend)
         .with_operation(Operation::Open)
         .with_message(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(versions: &[i64]) -> Vec<Migration> {
+        let migration = |version: &i64| {
+            let sql = "SELECT 1".into_sql_str();
+            Migration::new(*version, "test".into(), MigrationType::Simple, sql, false)
+        };
+        versions.iter().map(migration).collect()
+    }
+
+    fn applied(versions: &[i64]) -> Vec<AppliedMigration> {
+        let applied = known(versions)
+            .into_iter()
+            .map(|migration| AppliedMigration {
+                version: migration.version,
+                checksum: migration.checksum,
+            });
+        applied.collect()
+    }
+
+    #[test]
+    fn a_schema_is_current_missing_older_newer_or_altered() {
+        let ours = known(&[1, 2]);
+        assert_eq!(compare(&applied(&[1, 2]), &ours), State::Current);
+        assert_eq!(compare(&applied(&[]), &ours), State::Missing);
+        assert_eq!(compare(&applied(&[1]), &ours), State::Older(1));
+        assert_eq!(compare(&applied(&[1, 2, 3]), &ours), State::Newer(3));
+        let mut altered = applied(&[1, 2]);
+        altered[1].checksum = vec![0].into();
+        assert_eq!(compare(&altered, &ours), State::Altered(2));
+    }
+
+    #[test]
+    fn each_state_but_the_current_is_refused_in_words() {
+        assert!(check(&State::Current).is_ok());
+        for (state, words) in [
+            (State::Missing, "no changestore tables"),
+            (State::Older(0), "version 0 and this library needs"),
+            (State::Newer(9), "version 9 and this library knows"),
+            (State::Altered(1), "migration 1"),
+        ] {
+            let error = check(&state).unwrap_err();
+            assert_eq!(*error.kind(), ErrorKind::Configuration);
+            assert!(error.to_string().contains(words), "{error}");
+        }
+    }
 }

@@ -7,6 +7,8 @@ mod engine;
 mod location;
 mod migrate;
 mod options;
+#[cfg(test)]
+mod plans;
 mod query;
 mod read;
 mod script;

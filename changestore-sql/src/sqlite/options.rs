@@ -89,8 +89,8 @@ impl SqliteOptions {
             clock: Arc::new(SystemClock),
             synchronous: synchronous.unwrap_or_default(),
             lock_timeout: LOCK_TIMEOUT,
-            create_if_missing: mode.is_none_or(|mode| mode == Mode::ReadWriteCreate),
-            read_only: mode == Some(Mode::ReadOnly),
+            create_if_missing: mode.is_none_or(|mode| mode == Mode::Create),
+            read_only: mode == Some(Mode::Read),
             readers: available_parallelism().map_or(4, |cores| cores.get().clamp(2, 8)),
         })
     }

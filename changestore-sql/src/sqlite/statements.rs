@@ -186,6 +186,3 @@ SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'changestore_
 /// The writer's connection does not wait for the lock inside SQLite: the time is taken anew, and the thread
 /// is free, between two attempts.
 pub(super) const DO_NOT_WAIT: &str = "PRAGMA busy_timeout = 0";
-
-#[cfg(test)]
-pub(super) const READS: [&str; 2] = [GET, GET_BY_URI];

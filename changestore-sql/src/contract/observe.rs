@@ -1,0 +1,93 @@
+//! One statement that sees all that a decision needs, and the batch of log entries after the cursor.
+//!
+//! One SELECT is one snapshot. It does no more than what it finds makes necessary: `max(last_seq)` only where the
+//! sequence is past the cursor, the log only where the family changed. A poll of an unchanged family
+//! therefore costs the same at any size of the tables and of the log.
+
+use std::sync::LazyLock;
+
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::cursor::Cursor;
+use super::decide::Seen;
+use super::identity::FileIdentity;
+use super::packed;
+
+/// `?1` the family, `?2` the cursor's sequence, `?3` the most log entries; the log's entries packed
+/// into one text, because each row that crosses over from the connection's thread costs more than its reading.
+///
+/// `+l.table_id` keeps the planner on the log's own order.
+static OBSERVE: LazyLock<String> = LazyLock::new(|| {
+    let key = packed::value_sql("row_key");
+    format!(
+        "WITH seen AS MATERIALIZED (
+       SELECT p.schema_version, s.epoch, s.generation, q.value, q.pruned_through,
+         CASE WHEN q.value > ?2 THEN (
+           SELECT max(t.last_seq) FROM change_contract_families f
+           JOIN change_contract_tables t ON t.table_name = f.table_name
+           WHERE f.family = ?1) END AS last
+       FROM change_contract_state s, change_contract_sequence q, pragma_schema_version p)
+     SELECT schema_version, epoch, generation, value, pruned_through, last,
+       CASE WHEN last > ?2 THEN (
+         SELECT t.table_name FROM change_contract_families f
+         JOIN change_contract_tables t ON t.table_name = f.table_name
+         WHERE f.family = ?1 AND t.mode = 'table' AND t.last_seq > ?2 LIMIT 1) END,
+       CASE WHEN last > ?2 THEN (
+         SELECT group_concat('[' || seq || ',' || table_id || ',' || op || ',' || {key} || ']') FROM (
+           SELECT l.seq, l.table_id, l.op, l.row_key FROM change_contract_log l
+           WHERE l.seq > ?2 AND l.seq <= last AND +l.table_id IN (
+             SELECT t.table_id FROM change_contract_families f
+             JOIN change_contract_tables t ON t.table_name = f.table_name
+             WHERE f.family = ?1)
+           ORDER BY l.seq LIMIT ?3)) END
+     FROM seen"
+    )
+});
+
+/// What the statement saw.
+#[derive(Debug)]
+pub(super) struct Observed {
+    pub(super) seen: Seen,
+    /// The log's entries, packed; nothing where there are none.
+    pub(super) entries: Vec<u8>,
+}
+
+/// Sees everything at once. The contract must be of version 1 and whole: what is wrong otherwise is
+/// SQLite's error.
+pub(super) async fn observe(
+    connection: &mut SqliteConnection,
+    family: &str,
+    cursor: Option<&Cursor>,
+    file: FileIdentity,
+    at_most: u32,
+) -> Result<Option<Observed>, sqlx::Error> {
+    // Without a cursor nothing can be after it.
+    let seq = cursor.map_or(i64::MAX, |cursor| cursor.seq);
+    let row = sqlx::query(OBSERVE.as_str())
+        .bind(family)
+        .bind(seq)
+        .bind(at_most)
+        .fetch_optional(connection)
+        .await?;
+    row.map(|row| observed(&row, file)).transpose()
+}
+
+fn observed(row: &SqliteRow, file: FileIdentity) -> Result<Observed, sqlx::Error> {
+    let entries: Option<&[u8]> = row.try_get(7)?;
+    Ok(Observed {
+        seen: Seen {
+            now: Cursor {
+                schema_version: row.try_get(0)?,
+                epoch: row.try_get(1)?,
+                generation: row.try_get(2)?,
+                seq: row.try_get(3)?,
+                file,
+            },
+            pruned_through: row.try_get(4)?,
+            last: row.try_get(5)?,
+            table_mode: row.try_get(6)?,
+        },
+        entries: entries.map(<[u8]>::to_vec).unwrap_or_default(),
+    })
+}

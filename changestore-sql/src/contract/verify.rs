@@ -1,0 +1,164 @@
+//! Whether the contract is there, of a known version, and armed; and which tables it tracks.
+//!
+//! Triggers come and go by DDL alone, DDL raises the schema version, and the owner's changes to the tracked tables
+//! and families raise the generation. A contract that was found whole is therefore not looked at again
+//! while these stand: looking costs a search of the schema for every table.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use changestore_core::{Error, Result};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnection;
+
+use super::cursor::Cursor;
+use super::decide::RebuildReason;
+use super::failure::failed;
+
+/// The version of the contract that this reader knows.
+const VERSION: i64 = 1;
+
+/// How many of the contract's tables there are; less than all is no contract.
+const PRESENT: &str = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN (
+    'change_contract_state', 'change_contract_sequence', 'change_contract_tables',
+    'change_contract_families', 'change_contract_log')";
+
+/// The log's own trigger comes last: a table's name says more.
+const UNARMED: &str = "
+    SELECT f.table_name FROM change_contract_families f
+    JOIN sqlite_schema m ON m.type = 'table' AND m.name = f.table_name
+    LEFT JOIN change_contract_tables t ON t.table_name = f.table_name
+    WHERE f.family = ?1
+      AND (t.table_id IS NULL OR (SELECT count(*) FROM sqlite_schema s
+           WHERE s.type = 'trigger' AND s.tbl_name = t.table_name
+             AND s.sql IN (t.insert_trigger, t.update_trigger, t.delete_trigger)) <> 3)
+    UNION ALL
+    SELECT 'change_contract_log' WHERE (
+      SELECT count(*) FROM sqlite_schema
+      WHERE type = 'trigger' AND name = 'change_contract_log_prune') <> 1
+    LIMIT 1";
+
+const TRACKED: &str = "
+    SELECT t.table_id, t.table_name, t.key_columns FROM change_contract_families f
+    JOIN change_contract_tables t ON t.table_name = f.table_name
+    WHERE f.family = ?1";
+
+const FAMILIES: &str = "SELECT DISTINCT family FROM change_contract_families ORDER BY family";
+
+/// A tracked table, as a change names it.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) name: Arc<str>,
+    pub(super) key_columns: Arc<[String]>,
+}
+
+/// A contract that was found whole and armed for a family.
+#[derive(Debug)]
+pub(super) struct Verified {
+    epoch: String,
+    generation: i64,
+    schema_version: i64,
+    pub(super) tables: HashMap<i64, Table>,
+}
+
+impl Verified {
+    /// Whether it still is, by what can have changed since.
+    pub(super) fn holds(&self, now: &Cursor) -> bool {
+        self.epoch == now.epoch
+            && self.generation == now.generation
+            && self.schema_version == now.schema_version
+    }
+}
+
+/// What there is to verify.
+pub(super) enum Condition {
+    /// No cursor can be had from it.
+    Unusable(RebuildReason),
+    /// A table, or the log, has not got its triggers.
+    Unarmed(String),
+    Armed,
+}
+
+/// Steps 1 and 2, up to the cursor.
+pub(super) async fn condition(
+    connection: &mut SqliteConnection,
+    family: &str,
+) -> Result<Condition> {
+    let present: i64 = sqlx::query_scalar(PRESENT)
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(failed)?;
+    if present < 5 {
+        return Ok(Condition::Unusable(RebuildReason::Absent));
+    }
+    // Alone: of another version nothing else is known.
+    let version: Option<i64> = sqlx::query_scalar("SELECT contract_version FROM change_contract_state")
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(failed)?;
+    match version {
+        None => return Ok(Condition::Unusable(RebuildReason::Absent)),
+        Some(VERSION) => {}
+        Some(other) => {
+            return Ok(Condition::Unusable(RebuildReason::UnknownVersion(other)));
+        }
+    }
+    let unarmed: Option<String> = sqlx::query_scalar(UNARMED)
+        .bind(family)
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(failed)?;
+    Ok(unarmed.map_or(Condition::Armed, Condition::Unarmed))
+}
+
+/// The family's tables, of a contract that is armed.
+pub(super) async fn verified(
+    connection: &mut SqliteConnection,
+    family: &str,
+    now: &Cursor,
+) -> Result<Verified> {
+    let rows = sqlx::query(TRACKED)
+        .bind(family)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed)?;
+    let mut tables = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let id = row.try_get(0).map_err(failed)?;
+        let name: String = row.try_get(1).map_err(failed)?;
+        let columns: &str = row.try_get(2).map_err(failed)?;
+        let key_columns: Vec<String> = serde_json::from_str(columns).map_err(|error| {
+            Error::corrupt(format!("the key columns of {name:?} are not a JSON array of names"))
+                .with_source(error)
+        })?;
+        let table = Table {
+            name: name.into(),
+            key_columns: key_columns.into(),
+        };
+        tables.insert(id, table);
+    }
+    if tables.is_empty() {
+        return Err(unknown_family(connection, family).await);
+    }
+    Ok(Verified {
+        epoch: now.epoch.clone(),
+        generation: now.generation,
+        schema_version: now.schema_version,
+        tables,
+    })
+}
+
+/// A family without tables never changes: a mistyped name must not look like that.
+async fn unknown_family(connection: &mut SqliteConnection, family: &str) -> Error {
+    let known: Result<Vec<String>, _> = sqlx::query_scalar(FAMILIES).fetch_all(connection).await;
+    match known {
+        Ok(known) if known.is_empty() => {
+            Error::invalid_argument("family", "the archive has no families")
+        }
+        Ok(known) => Error::invalid_argument(
+            "family",
+            format!("the archive has no family {family:?}, it has {}", known.join(", ")),
+        ),
+        Err(error) => failed(error),
+    }
+}
