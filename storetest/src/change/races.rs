@@ -99,7 +99,7 @@ pub(super) async fn of_racing_updates_on_one_version_exactly_one_wins(
 
 pub(super) async fn no_update_is_lost(fixture: &Fixture<dyn ChangeStore>) {
     const UPDATERS: usize = 32;
-    const UPDATES: usize = 4;
+    const UPDATES: usize = 2;
     let contested = claim("queue", "uri", "request");
     create(&*fixture.store, &contested).await;
     let written = race(UPDATERS, |task| {

@@ -6,11 +6,12 @@ use changestore_core::{DocumentStore, DocumentStoreExt, NewRecord, QueryOptions}
 use super::records::{PK, is_absent, key, put, record};
 use crate::expect;
 use crate::harness::Fixture;
+use crate::race::for_each;
 
 /// Get and query give the bytes back, and so does the put.
 async fn come_back(store: &dyn DocumentStore, datas: impl IntoIterator<Item = Vec<u8>>) {
-    for (number, data) in datas.into_iter().enumerate() {
-        let new = record(&format!("{number}"), &data);
+    for_each(datas.into_iter().enumerate(), async |(number, data)| {
+        let new = record(&format!("{number:03}"), &data);
         let written = put(store, new).await;
         // Not `assert_eq`: it would print megabytes.
         assert!(written.data == data, "put returned other data");
@@ -22,7 +23,8 @@ async fn come_back(store: &dyn DocumentStore, datas: impl IntoIterator<Item = Ve
             queried.await.unwrap()[0].data == data,
             "query returned other data"
         );
-    }
+    })
+    .await;
 }
 
 pub(super) async fn empty_data_are_data(fixture: &Fixture<dyn DocumentStore>) {

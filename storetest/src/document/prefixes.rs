@@ -5,6 +5,7 @@ use changestore_core::{DocumentStore, QueryOptions};
 
 use super::records::{put, record, sort_keys};
 use crate::harness::Fixture;
+use crate::race::for_each;
 use crate::texts::{CONFUSABLE, longest, with_another_end};
 
 /// Each prefix finds those of the sort keys that start with it, in both directions.
@@ -13,9 +14,10 @@ async fn find_what_starts_with_them(
     sks: &[String],
     prefixes: impl IntoIterator<Item = String>,
 ) {
-    for sk in sks {
+    for_each(sks, async |sk| {
         put(store, record(sk, "")).await;
-    }
+    })
+    .await;
     for prefix in prefixes {
         let mut expected: Vec<_> = sks.iter().filter(|sk| sk.starts_with(&prefix)).collect();
         expected.sort_unstable_by_key(|sk| sk.as_bytes());

@@ -161,7 +161,7 @@ pub(super) async fn racing_unconditional_puts_each_take_a_version(
     fixture: &Fixture<dyn DocumentStore>,
 ) {
     const PUTTERS: usize = 32;
-    const PUTS: usize = 4;
+    const PUTS: usize = 2;
     let written = race(PUTTERS, |task| {
         let store = Arc::clone(&fixture.store);
         async move {

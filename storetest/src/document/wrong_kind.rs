@@ -81,8 +81,16 @@ pub(super) async fn query_does_not_see_counters(fixture: &Fixture<dyn DocumentSt
     let three = store.query_all(PK, "", all.clone().with_limit(3)).await;
     assert_eq!(three.unwrap(), records[..3]);
     // And where there is nothing else, there is nothing.
-    let nothing = store.query_all(PK, "01", all).await;
+    let nothing = store.query_all(PK, "01", all.clone()).await;
     assert_eq!(nothing.unwrap(), []);
+    // What has expired is nothing all the more.
+    let soon = in_millis(fixture, 10);
+    store
+        .increment(&key(PK, "01"), 1, Some(soon))
+        .await
+        .unwrap();
+    advance(fixture, 10);
+    assert_eq!(store.query_all(PK, "", all).await.unwrap(), records);
 }
 
 pub(super) async fn delete_does_not_see_counters(fixture: &Fixture<dyn DocumentStore>) {
