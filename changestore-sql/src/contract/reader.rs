@@ -48,8 +48,8 @@ pub struct ContractReader {
     path: PathBuf,
     family: String,
     batch: u32,
-    pub(super) file: FileIdentity,
-    pub(super) connection: SqliteConnection,
+    file: FileIdentity,
+    connection: SqliteConnection,
     verified: Option<Verified>,
 }
 
@@ -135,7 +135,7 @@ impl ContractReader {
             Some(poll) => poll,
             None => question.ask(&mut transaction, &mut self.verified).await?,
         };
-        Ok(Snapshot::new(transaction, poll))
+        Ok(Snapshot::new(transaction, poll, self.verified.as_ref()))
     }
 
     /// Waits for changes, one after the other, from the cursor on.
@@ -143,8 +143,23 @@ impl ContractReader {
         Follow::new(self, cursor)
     }
 
+    /// What has been committed, of the file that the path names now; none while there is none.
+    pub(super) async fn mark(&mut self) -> Result<Option<(FileIdentity, i64)>> {
+        if let Err(error) = self.reopen_if_replaced().await {
+            return match self.path.try_exists() {
+                Ok(false) => Ok(None),
+                _ => Err(error),
+            };
+        }
+        let version = sqlx::query_scalar("PRAGMA data_version")
+            .fetch_one(&mut self.connection)
+            .await
+            .map_err(failed)?;
+        Ok(Some((self.file, version)))
+    }
+
     /// Takes note of a file that was put in the place of the one that is open.
-    pub(super) async fn reopen_if_replaced(&mut self) -> Result<()> {
+    async fn reopen_if_replaced(&mut self) -> Result<()> {
         let there = FileIdentity::of(&self.path).map_err(|error| missing(&self.path, error))?;
         if there != self.file {
             (self.connection, self.file) = connect(&self.path).await?;

@@ -1,12 +1,13 @@
 //! A poll whose read transaction goes on, so that what it named can be read as it was at that moment.
 
-use changestore_core::{Error, Result};
+use changestore_core::Result;
 use sqlx::Transaction;
 use sqlx::sqlite::{Sqlite, SqliteConnection};
 
 use super::algorithm::Poll;
 use super::failure::failed;
 use super::rows::{ChangedRow, RowSource};
+use super::verify::Verified;
 
 /// What a poll said, and the archive as it was at that moment.
 ///
@@ -15,11 +16,20 @@ use super::rows::{ChangedRow, RowSource};
 pub struct Snapshot<'r> {
     transaction: Transaction<'r, Sqlite>,
     poll: Poll,
+    verified: Option<&'r Verified>,
 }
 
 impl<'r> Snapshot<'r> {
-    pub(super) fn new(transaction: Transaction<'r, Sqlite>, poll: Poll) -> Self {
-        Self { transaction, poll }
+    pub(super) fn new(
+        transaction: Transaction<'r, Sqlite>,
+        poll: Poll,
+        verified: Option<&'r Verified>,
+    ) -> Self {
+        Self {
+            transaction,
+            poll,
+            verified,
+        }
     }
 
     /// What has become of the family.
@@ -39,7 +49,7 @@ impl<'r> Snapshot<'r> {
     /// [`Configuration`](changestore_core::ErrorKind::Configuration) where the table has no such column.
     /// [`Corrupt`](changestore_core::ErrorKind::Corrupt) where a text is not UTF-8.
     pub async fn rows(&mut self, table: &str, columns: &[&str]) -> Result<Vec<ChangedRow>> {
-        let Poll::Rows(changes) = &self.poll else {
+        let (Poll::Rows(changes), Some(verified)) = (&self.poll, self.verified) else {
             return Ok(Vec::new());
         };
         let changes: Vec<_> = changes
@@ -47,12 +57,14 @@ impl<'r> Snapshot<'r> {
             .iter()
             .filter(|change| *change.table == *table)
             .collect();
-        let Some(first) = changes.first() else {
-            return Ok(Vec::new());
-        };
-        let connection = &mut *self.transaction;
-        let source = RowSource::of(connection, table, &first.key_columns, columns).await?;
-        source.read(connection, &changes).await
+        let table = verified.tables.values().find(|known| *known.name == *table);
+        match table {
+            Some(table) if !changes.is_empty() => {
+                let source = RowSource::new(table, columns);
+                source.read(&mut self.transaction, &changes).await
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// The connection, for the consumer's own SELECTs of the same moment: all rows, where the poll asks for
@@ -69,9 +81,4 @@ impl<'r> Snapshot<'r> {
         self.transaction.commit().await.map_err(failed)?;
         Ok(self.poll)
     }
-}
-
-/// A table that the contract tracks but the schema does not hold.
-pub(super) fn no_such_table(table: &str) -> Error {
-    Error::invalid_argument("table", format!("the archive has no table {table:?}"))
 }

@@ -45,11 +45,56 @@ const TRACKED: &str = "
 
 const FAMILIES: &str = "SELECT DISTINCT family FROM change_contract_families ORDER BY family";
 
-/// A tracked table, as a change names it.
+/// The collations of the primary keys, by table and column; a rowid has none.
+const COLLATIONS: &str = "
+    SELECT t.table_id, x.name, x.coll FROM change_contract_families f
+    JOIN change_contract_tables t ON t.table_name = f.table_name
+    JOIN pragma_index_list(t.table_name) i ON i.origin = 'pk'
+    JOIN pragma_index_xinfo(i.name) x ON x.key = 1
+    WHERE f.family = ?1";
+
+/// A tracked table, as a change names it and as its rows are found.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) name: Arc<str>,
     pub(super) key_columns: Arc<[String]>,
+    /// One for each column of the key.
+    pub(super) key_collations: Box<[Collation]>,
+}
+
+/// What a key's index is sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Collation {
+    Binary,
+    NoCase,
+    RTrim,
+}
+
+impl Collation {
+    /// A collation that an application brings along is not known here. Its index cannot be used then; the
+    /// comparison byte by byte finds the row without it.
+    fn of(name: &str) -> Self {
+        if name.eq_ignore_ascii_case("NOCASE") {
+            Self::NoCase
+        } else if name.eq_ignore_ascii_case("RTRIM") {
+            Self::RTrim
+        } else {
+            Self::Binary
+        }
+    }
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Binary => "BINARY",
+            Self::NoCase => "NOCASE",
+            Self::RTrim => "RTRIM",
+        }
+    }
+
+    /// Whether it holds different texts to be the same.
+    pub(super) const fn merges(self) -> bool {
+        !matches!(self, Self::Binary)
+    }
 }
 
 /// A contract that was found whole and armed for a family.
@@ -122,17 +167,19 @@ pub(super) async fn verified(
         .fetch_all(&mut *connection)
         .await
         .map_err(failed)?;
+    let collations = collations(connection, family).await?;
     let mut tables = HashMap::with_capacity(rows.len());
     for row in rows {
         let id = row.try_get(0).map_err(failed)?;
         let name: String = row.try_get(1).map_err(failed)?;
-        let columns: &str = row.try_get(2).map_err(failed)?;
-        let key_columns: Vec<String> = serde_json::from_str(columns).map_err(|error| {
-            Error::corrupt(format!("the key columns of {name:?} are not a JSON array of names"))
-                .with_source(error)
-        })?;
+        let key_columns = key_columns(&name, row.try_get(2).map_err(failed)?)?;
+        let of_column = |column: &String| {
+            let known = collations.get(&(id, column.clone()));
+            known.copied().unwrap_or(Collation::Binary)
+        };
         let table = Table {
             name: name.into(),
+            key_collations: key_columns.iter().map(of_column).collect(),
             key_columns: key_columns.into(),
         };
         tables.insert(id, table);
@@ -146,6 +193,35 @@ pub(super) async fn verified(
         schema_version: now.schema_version,
         tables,
     })
+}
+
+/// A table in table mode has no key.
+fn key_columns(table: &str, stored: Option<&str>) -> Result<Vec<String>> {
+    let Some(stored) = stored else {
+        return Ok(Vec::new());
+    };
+    serde_json::from_str(stored).map_err(|error| {
+        Error::corrupt(format!("the key columns of {table:?} are not a JSON array of names"))
+            .with_source(error)
+    })
+}
+
+async fn collations(
+    connection: &mut SqliteConnection,
+    family: &str,
+) -> Result<HashMap<(i64, String), Collation>> {
+    let rows = sqlx::query(COLLATIONS)
+        .bind(family)
+        .fetch_all(connection)
+        .await
+        .map_err(failed)?;
+    rows.into_iter()
+        .map(|row| {
+            let column = (row.try_get(0)?, row.try_get(1)?);
+            Ok((column, Collation::of(row.try_get(2)?)))
+        })
+        .collect::<Result<_, sqlx::Error>>()
+        .map_err(failed)
 }
 
 /// A family without tables never changes: a mistyped name must not look like that.

@@ -1,0 +1,125 @@
+//! What a process does that the tests start.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use changestore_core::{
+    ChangeKey, ChangeRecord, ChangeStore as _, CreateOutcome, DocumentStore as _,
+    DocumentStoreExt as _, Key, Metadata, NewRecord, Timestamp,
+};
+use changestore_sql::SqliteStore;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+/// Tasks of one process.
+pub(crate) const TASKS: usize = 64;
+/// Increments and creates of one task.
+pub(crate) const STEPS: usize = 10;
+/// Claims that all tasks of all processes want to create.
+pub(crate) const SHARED: usize = 40;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Role {
+    /// Writes the same things as another process at the same time.
+    Contender,
+    /// Says which of its writes were acknowledged, for ever.
+    Acknowledger,
+}
+
+impl Role {
+    pub(crate) const VARIABLE: &str = "CHANGESTORE_TEST_ROLE";
+    pub(crate) const PATH_VARIABLE: &str = "CHANGESTORE_TEST_PATH";
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Contender => "contender",
+            Self::Acknowledger => "acknowledger",
+        }
+    }
+
+    pub(crate) fn from_environment() -> Option<(Self, String)> {
+        let name = std::env::var(Self::VARIABLE).ok()?;
+        let role = [Self::Contender, Self::Acknowledger]
+            .into_iter()
+            .find(|role| role.name() == name)
+            .expect("a role");
+        Some((role, std::env::var(Self::PATH_VARIABLE).expect("a path")))
+    }
+
+    /// Opens the file, says so, waits for the word, and does its part.
+    pub(crate) fn play(self, path: &str) {
+        Runtime::new().expect("a runtime").block_on(async {
+            let store = SqliteStore::open(path).await.expect("a store");
+            say("ready");
+            let mut word = String::new();
+            std::io::stdin().read_line(&mut word).expect("a word");
+            match self {
+                Self::Contender => contend(&store).await,
+                Self::Acknowledger => acknowledge(&store).await,
+            }
+        });
+    }
+}
+
+pub(crate) fn counter() -> Key {
+    Key::new("partition", "counter").expect("a key")
+}
+
+pub(crate) fn record() -> Key {
+    Key::new("partition", "record").expect("a key")
+}
+
+fn claim(request_id: String) -> ChangeRecord {
+    let key = ChangeKey::new("queue", "uri", request_id).expect("a key");
+    ChangeRecord::new(key, Metadata::default(), Timestamp::EPOCH)
+}
+
+/// To the test, at once.
+fn say(line: &str) {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{line}").expect("said");
+    stdout.flush().expect("flushed");
+}
+
+/// Every task increments the counter, creates the shared claims, and updates the record once by
+/// compare-and-set.
+async fn contend(store: &SqliteStore) {
+    let created = Arc::new(AtomicUsize::new(0));
+    let mut tasks = JoinSet::new();
+    for task in 0..TASKS {
+        let (store, created) = (store.clone(), Arc::clone(&created));
+        tasks.spawn(async move {
+            for step in 0..STEPS {
+                store.increment(&counter(), 1, None).await.expect("counted");
+                let request = format!("r{}", (task + step) % SHARED);
+                let outcome = store.create(claim(request)).await.expect("created");
+                if outcome == CreateOutcome::Created {
+                    created.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            let next = |_: Option<&_>| Ok(Some(NewRecord::new(record(), "data")?));
+            store.update(&record(), next).await.expect("updated");
+        });
+    }
+    tasks.join_all().await;
+    store.close().await;
+    say(&created.load(Ordering::Relaxed).to_string());
+}
+
+/// Eight tasks, so that a kill finds batches. Each line ends with a full stop: it is whole.
+async fn acknowledge(store: &SqliteStore) {
+    let mut tasks = JoinSet::new();
+    for task in 0..8 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            for step in 0.. {
+                let request = format!("{task}/{step}.");
+                let outcome = store.create(claim(request.clone())).await.expect("created");
+                assert_eq!(outcome, CreateOutcome::Created);
+                say(&request);
+            }
+        });
+    }
+    tasks.join_all().await;
+}
