@@ -162,7 +162,7 @@ pub trait ChangeStoreExt: ChangeStore {
     ///
     /// # Errors
     /// Those of [`get_by_uri`](ChangeStore::get_by_uri).
-    async fn get(&self, key: &ChangeKey) -> Result<Option<ChangeRecord>> {
+    async fn find_claim(&self, key: &ChangeKey) -> Result<Option<ChangeRecord>> {
         let claims = self.get_by_uri(key.queue(), key.uri()).await?;
         Ok(claims.into_iter().find(|claim| claim.key == *key))
     }
@@ -182,7 +182,7 @@ pub trait ChangeStoreExt: ChangeStore {
         F: FnMut(&ChangeRecord) -> Result<Metadata> + Send,
     {
         loop {
-            let Some(record) = self.get(key).await? else {
+            let Some(record) = self.find_claim(key).await? else {
                 return Err(Error::new(ErrorKind::NotFound)
                     .with_operation(Operation::UpdateMetadata)
                     .with_key(key));

@@ -74,7 +74,10 @@ pub(super) async fn after_dropped_reads_the_store_goes_on(fixture: &Fixture<dyn 
         }
     })
     .await;
-    assert_eq!(store.get(&first.key).await.unwrap(), Some(first.clone()));
+    assert_eq!(
+        store.find_claim(&first.key).await.unwrap(),
+        Some(first.clone())
+    );
     create(store, &claim("queue", "uri", "another request")).await;
     store
         .update_metadata(&first.key, update(1, 2))

@@ -39,7 +39,7 @@ pub(super) async fn create(store: &dyn ChangeStore, claim: &ChangeRecord) {
 
 /// The claim at the key, which must be there.
 pub(super) async fn stored(store: &dyn ChangeStore, key: &ChangeKey) -> ChangeRecord {
-    let found = store.get(key).await.unwrap();
+    let found = store.find_claim(key).await.unwrap();
     found.unwrap_or_else(|| panic!("no claim {key}"))
 }
 

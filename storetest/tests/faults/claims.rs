@@ -55,7 +55,7 @@ impl Faulty {
     /// Sets what the update says at whatever version is there.
     async fn overwrite(&self, key: &ChangeKey, mut update: MetadataUpdate) -> Result<()> {
         loop {
-            let Some(stored) = self.inner.get(key).await? else {
+            let Some(stored) = self.inner.find_claim(key).await? else {
                 return Err(Error::new(ErrorKind::NotFound));
             };
             update.old_version = stored.version;
@@ -83,7 +83,7 @@ impl Faulty {
         }
         let updated_at = record.updated_at;
         if self.has(Fault::CreateIsNotAtomic) {
-            let found = self.inner.get(&key).await?;
+            let found = self.inner.find_claim(&key).await?;
             pause().await;
             return match (found, self.inner.create(record).await?) {
                 (None, CreateOutcome::AlreadyThere) => {
@@ -124,7 +124,7 @@ impl Faulty {
     async fn spoilt_update(&self, asked: &ChangeKey, mut update: MetadataUpdate) -> Result<()> {
         let key = &self.kept_key(asked);
         update.metadata = self.kept_metadata(update.metadata)?;
-        let stored = self.inner.get(key).await?;
+        let stored = self.inner.find_claim(key).await?;
         if self.has(Fault::UpdateIgnoresTheVersion) {
             return self.overwrite(key, update).await;
         }
