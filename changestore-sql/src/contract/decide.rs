@@ -6,7 +6,6 @@
 use std::fmt;
 
 use super::cursor::Cursor;
-use super::identity::FileIdentity;
 
 /// Why a consumer has to read its tables anew.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -61,14 +61,15 @@ pub struct SqliteOptions {
 }
 
 /// How long a write waits for other processes' writes, if nothing else is said.
-pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A page of the database. Larger than SQLite's default: a table without row ids keeps whole rows in
 /// its inner pages, too, and with rows of this kind larger pages make a flatter tree.
 const PAGE_SIZE: u32 = 8192;
 
-/// Rows that the reader's thread reads ahead of its caller. Few, because each may be large.
-const ROWS_AHEAD: usize = 16;
+/// Rows that a reader's thread reads ahead of its caller: so many records may be in memory on top of a
+/// page. With few it waits for its caller again and again, which costs more than the rows.
+pub(super) const ROWS_AHEAD: usize = 64;
 
 impl SqliteOptions {
     /// A path, taken as it stands, or a URL: `sqlite:PATH`, `sqlite://PATH`. A URL is percent-decoded and

@@ -15,11 +15,15 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
 use super::codes::SQLITE;
+use super::options::ROWS_AHEAD;
 use super::read::{Read, record_row};
 use super::statements;
 use super::store::Inner;
 use crate::rows::{RecordRow, stored_key};
 
+/// The most records of the first page, whose size nobody knows yet: as many as the reader's thread reads
+/// ahead, so that it never waits in the middle of one.
+const FIRST_PAGE: usize = ROWS_AHEAD;
 /// The most records of a page.
 const PAGE: usize = 256;
 /// A page is full when it has so many bytes of data.
@@ -29,6 +33,8 @@ struct Scan {
     store: Arc<Inner>,
     plan: QueryPlan,
     page: VecDeque<Record>,
+    /// The most records of the next page.
+    page_size: usize,
     /// Whether the page is the last one.
     is_last: bool,
 }
@@ -52,6 +58,7 @@ pub(super) fn query(
         store,
         plan,
         page: VecDeque::new(),
+        page_size: FIRST_PAGE,
         is_last: false,
     };
     let records = stream::try_unfold(scan, |mut scan| async {
@@ -68,7 +75,7 @@ impl Scan {
     async fn turn(&mut self) -> Result<()> {
         let read = ReadPage {
             plan: &self.plan,
-            limit: self.plan.page_limit(PAGE),
+            limit: self.plan.page_limit(self.page_size),
         };
         let Page { rows, is_last } = self.store.read(&read).await?;
         for (sk, row) in rows {
@@ -76,11 +83,18 @@ impl Scan {
             self.page.push_back(row.into_record(key)?);
         }
         self.is_last = is_last;
+        let bytes: usize = self.page.iter().map(|record| record.data.len()).sum();
+        self.page_size = fitting(self.page.len(), bytes);
         if let Some(last) = self.page.back() {
             self.plan.advance(last.key.sk(), self.page.len());
         }
         Ok(())
     }
+}
+
+/// How many records of the size that they had on the last page fill a page.
+fn fitting(records: usize, bytes: usize) -> usize {
+    (PAGE_BYTES * records / bytes.max(1)).clamp(1, PAGE)
 }
 
 struct Page {
@@ -138,5 +152,20 @@ impl Read for ReadPage<'_> {
         }
         let is_last = rows.len() < limit;
         Ok(Page { rows, is_last })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_large_records_are_short() {
+        assert_eq!(fitting(64, 6_400), PAGE);
+        assert_eq!(fitting(64, 64 * 16 * 1024), 64);
+        assert_eq!(fitting(3, 3 * 384 * 1024), 2);
+        assert_eq!(fitting(1, 2 * PAGE_BYTES), 1);
+        assert_eq!(fitting(64, 0), PAGE);
+        assert_eq!(fitting(0, 0), 1);
     }
 }

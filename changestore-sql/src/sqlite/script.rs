@@ -136,9 +136,10 @@ impl Scripts {
             .entry((run.kind, times, is_whole))
             .or_insert_with(|| {
                 let writes = run.kind.sql().repeat(times);
-                let (begin, commit) = match is_whole {
-                    true => (statements::BEGIN, statements::COMMIT),
-                    false => ("", ""),
+                let (begin, commit) = if is_whole {
+                    (statements::BEGIN, statements::COMMIT)
+                } else {
+                    ("", "")
                 };
                 format!("{begin}{writes}{commit}").into()
             });

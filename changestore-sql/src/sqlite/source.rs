@@ -40,7 +40,7 @@ impl Source {
 /// Where reads get their connections from.
 #[derive(Debug)]
 pub(super) enum Readers {
-    Held(Connections<SqliteConnection>),
+    Held(Box<Connections<SqliteConnection>>),
     Pool(SqlitePool),
 }
 

@@ -79,7 +79,7 @@ impl SqliteStore {
             path: options.path,
             clock: options.clock,
             writer,
-            readers: Readers::Held(readers),
+            readers: Readers::Held(Box::new(readers)),
             lock_timeout: options.lock_timeout,
         })))
     }

@@ -29,7 +29,10 @@ fn main() {
         })
     };
     let trials = vec![
-        trial("two_processes_write_one_file_without_an_error", two_processes),
+        trial(
+            "two_processes_write_one_file_without_an_error",
+            two_processes,
+        ),
         trial("what_was_acknowledged_survives_a_kill", a_kill),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
@@ -94,7 +97,10 @@ fn two_processes() {
         created += actor.line().parse::<usize>().unwrap();
         assert!(actor.child.wait().unwrap().success());
     }
-    assert_eq!(created, SHARED, "each claim was created by one of all tasks");
+    assert_eq!(
+        created, SHARED,
+        "each claim was created by one of all tasks"
+    );
     Runtime::new().unwrap().block_on(async {
         let store = SqliteStore::open(&path).await.unwrap();
         let claims = store.get_by_uri("queue", "uri").await.unwrap();
@@ -121,7 +127,10 @@ fn a_kill() {
         let claims = store.get_by_uri("queue", "uri").await.unwrap();
         let stored: BTreeSet<&str> = claims.iter().map(|claim| claim.key.request_id()).collect();
         for request_id in acknowledged.iter().filter(|line| line.ends_with('.')) {
-            assert!(stored.contains(request_id.as_str()), "{request_id} was lost");
+            assert!(
+                stored.contains(request_id.as_str()),
+                "{request_id} was lost"
+            );
         }
     });
 }

@@ -47,15 +47,15 @@ async fn all_that_wait_share_one_commit() {
         tokio::task::yield_now().await;
     }
     drop(lock);
-    let (created, put, counted) = all.await;
-    for outcome in created {
+    let (outcomes, records, values) = all.await;
+    for outcome in outcomes {
         assert_eq!(outcome.unwrap(), CreateOutcome::Created);
     }
-    for record in put {
+    for record in records {
         assert_eq!(record.unwrap().version, Version::FIRST);
     }
-    let counted: HashSet<i64> = counted.into_iter().map(Result::unwrap).collect();
-    assert_eq!(counted, (1..=64).collect());
+    let values: HashSet<i64> = values.into_iter().map(Result::unwrap).collect();
+    assert_eq!(values, (1..=64).collect());
     assert_eq!(commits(&file) - before, 1);
     assert_eq!(store.get_by_uri("queue", "uri").await.unwrap().len(), 64);
 }
@@ -69,8 +69,8 @@ async fn one_of_equal_claims_in_a_batch_is_created() {
     assert!(futures::poll!(creates.as_mut()).is_pending());
     drop(lock);
     let outcomes = creates.await.into_iter().map(Result::unwrap);
-    let created = outcomes.filter(|outcome| *outcome == CreateOutcome::Created);
-    assert_eq!(created.count(), 4);
+    let new = outcomes.filter(|outcome| *outcome == CreateOutcome::Created);
+    assert_eq!(new.count(), 4);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Opening: which files are taken, and in which words the others are refused.
 
 use changestore_core::{
-    ChangeStore, CreateOutcome, DocumentStore, Error, ErrorKind, Operation, Outcome,
+    ChangeStore, Condition, CreateOutcome, DocumentStore, Error, ErrorKind, Operation, Outcome,
 };
 use changestore_sql::{SqliteOptions, SqliteStore};
 
@@ -20,10 +20,7 @@ async fn refused(options: SqliteOptions, kind: &ErrorKind, words: &str) -> Error
 async fn a_new_file_is_created_with_the_settings_of_the_readme() {
     let file = File::new();
     let store = file.store().await;
-    store
-        .put(record("a", "1"), Default::default())
-        .await
-        .unwrap();
+    store.put(record("a", "1"), Condition::None).await.unwrap();
     let direct = file.direct();
     let pragma = |name: &str| -> String {
         let sql = format!("SELECT CAST({name} AS TEXT) FROM pragma_{name}");

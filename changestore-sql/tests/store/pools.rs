@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use changestore_core::{ChangeStore, DocumentStore, ErrorKind};
+use changestore_core::{ChangeStore, Condition, DocumentStore, ErrorKind};
 use changestore_sql::SqliteStore;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
@@ -87,10 +87,7 @@ async fn without_wal_readers_and_writers_wait_for_each_other_and_none_fails() {
         tokio::spawn(async move {
             for step in 0..8 {
                 let sk = format!("{task}/{step}");
-                store
-                    .put(record(&sk, "1"), Default::default())
-                    .await
-                    .unwrap();
+                store.put(record(&sk, "1"), Condition::None).await.unwrap();
                 store.get(&key(&sk)).await.unwrap();
             }
         })

@@ -3,7 +3,7 @@
 use changestore_core::{ChangeStore, Condition, DocumentStore, ErrorKind, QueryOptions, limits};
 use futures::{StreamExt as _, TryStreamExt as _};
 
-use crate::{File, claim, created, key, record};
+use crate::{File, created, key, record};
 
 #[tokio::test]
 async fn dropped_reads_leave_their_connections_whole() {
