@@ -119,7 +119,7 @@ impl Run<'_> {
 
     /// Reports a line of which nothing is applied.
     fn broken(&mut self, number: u64, reason: &str) -> Result<()> {
-        self.report.broken(number, reason);
+        self.report.broken(number, reason)?;
         if self.keep_going {
             Ok(())
         } else {

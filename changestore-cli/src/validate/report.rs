@@ -87,10 +87,15 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    pub(crate) fn broken(&mut self, line: u64, reason: &str) {
+    pub(crate) fn broken(&mut self, line: u64, reason: &str) -> Result<()> {
         self.summary.failed();
-        self.progress
-            .suspend(|| print_error(&format!("line {line}: {reason}")));
+        let output = &mut *self.output;
+        self.progress.suspend(|| {
+            // Where both streams are one terminal, the message comes in its place.
+            output.flush()?;
+            print_error(&format!("line {line}: {reason}"));
+            Ok(())
+        })
     }
 
     pub(crate) fn piece_done(&mut self, bytes: u64) -> Result<()> {

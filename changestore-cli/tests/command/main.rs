@@ -5,6 +5,7 @@ mod crash;
 mod documents;
 mod memory;
 mod pipes;
+mod readme;
 mod sample;
 mod usage;
 mod validate;

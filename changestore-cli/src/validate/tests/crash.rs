@@ -81,6 +81,30 @@ async fn what_a_crash_left_behind_counts_for_any_file_that_comes_next() {
     assert_eq!(dump(&store, &events).await.claims.len(), 2);
 }
 
+#[tokio::test]
+async fn what_another_process_decided_and_did_not_live_to_do_is_not_overlooked() {
+    let store = MemStore::new();
+    let mut ours = Batches::new(stores(&RoughStore::smooth(store.clone())), true);
+    let first = ours.handle(&[submit("r1", &["a"], 1)]).await.unwrap();
+    assert!(first[0].is_ok());
+
+    // The other process applies our intent once more, writes its own, and dies before it claims.
+    let rough = RoughStore::crashing(store.clone(), 4, LastWrite::Lost);
+    let theirs = [submit("r2", &["b"], 2)];
+    run(&rough, &theirs, 1).await.unwrap_err();
+
+    // Where nothing is written no condition can fail; the refusal must look for itself.
+    let answers = ours.handle(&[finish("r2", "landed", 3)]).await.unwrap();
+    let state = "landed".to_owned();
+    assert_eq!(answers[0].as_ref().unwrap().said, Said::Finished { state });
+    ours.end().await.unwrap();
+    let all = dump(&store, &theirs).await;
+    assert_eq!(
+        (all.intents, all.claims.len(), all.requests.len()),
+        (0, 1, 2)
+    );
+}
+
 /// The answers without the mark of redelivery.
 fn said(answers: &Answers) -> Vec<std::result::Result<&Said, &Refusal>> {
     let said = answers
