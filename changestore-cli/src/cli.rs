@@ -1,13 +1,11 @@
 //! The command line: what can be said, and its help.
 
-use std::fmt;
-use std::path::PathBuf;
-
 use changestore_core::{Etag, Limit, Timestamp, Version, limits};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 use crate::backend::{Access, DEFAULT_URL};
+use crate::text::{Source, Text};
 use crate::time;
 
 /// Claims of changes by land requests, and documents, on any store.
@@ -292,53 +290,6 @@ pub(crate) enum SchemaCommand {
     Apply,
 }
 
-/// Where to read from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// Standard input.
-    Stdin,
-    /// A file.
-    File(PathBuf),
-}
-
-impl From<String> for Source {
-    fn from(text: String) -> Self {
-        match text.as_str() {
-            "-" => Self::Stdin,
-            path => Self::File(path.into()),
-        }
-    }
-}
-
-/// For messages.
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stdin => f.write_str("standard input"),
-            Self::File(path) => path.display().fmt(f),
-        }
-    }
-}
-
-/// A value that stands on the command line or somewhere else.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Text {
-    /// The value itself.
-    Here(String),
-    /// To be read.
-    From(Source),
-}
-
-impl From<String> for Text {
-    fn from(text: String) -> Self {
-        match text.strip_prefix('@') {
-            Some(path) => Self::From(Source::File(path.into())),
-            None if text == "-" => Self::From(Source::Stdin),
-            None => Self::Here(text),
-        }
-    }
-}
-
 /// Refuses what no store accepts before one is opened.
 fn key_part(limit: Limit, text: &str) -> Result<String, String> {
     match limit.check_key_part(text) {
@@ -392,14 +343,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn values_can_stand_elsewhere() {
-        let text = |text: &str| Text::from(text.to_owned());
-        assert_eq!(text("{}"), Text::Here("{}".to_owned()));
-        assert_eq!(text("-"), Text::From(Source::Stdin));
-        assert_eq!(text("@-"), Text::From(Source::File("-".into())));
-        assert_eq!(text("@a b"), Text::From(Source::File("a b".into())));
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use tokio::sync::mpsc;
 
 use super::lines::{Lines, Piece};
-use crate::cli::Source;
+use crate::text::Source;
 
 /// So many pieces are read ahead; with the one being handled they bound the memory.
 const READ_AHEAD: usize = 2;

@@ -101,7 +101,10 @@ impl Run<'_> {
         while done < events.len() {
             let (first, last) = (numbers[done], numbers[events.len() - 1]);
             let answers = (self.batches.handle(&events[done..]).await)
-                .with_context(|| format!("handling lines {first} to {last}"))
+                .with_context(|| match last - first {
+                    0 => format!("handling line {first}"),
+                    _ => format!("handling lines {first} to {last}"),
+                })
                 .map_err(Failure::failed)?;
             for answer in answers {
                 let (number, event) = (numbers[done], &events[done]);

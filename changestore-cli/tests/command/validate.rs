@@ -209,3 +209,22 @@ fn an_empty_file_is_no_error_and_a_missing_one_is() {
     let message = place.run(["validate", "."]).failed(1);
     assert!(message.starts_with("error: cannot read ."), "{message}");
 }
+
+#[test]
+fn a_store_that_fails_ends_the_run_even_when_it_keeps_going() {
+    let place = Workplace::new();
+    place.run_with_input(["validate"], OK.as_bytes()).ok();
+    let store = "sqlite:changestore.db?mode=ro";
+    let file = format!("{OK}\nbroken\n{}\n", OK.replace("r1", "r2"));
+    let arguments = ["--store", store, "validate", "--keep-going"];
+    let ran = place.run_with_input(arguments, file.as_bytes());
+    let summary = "1 request: 1 claimed, 0 duplicates; 0 finished; 2 errors (1 event redelivered";
+    assert!(ran.last_line().starts_with(summary), "{ran:?}");
+    let message = ran.failed(1);
+    let (_, message) = message.split_once("error: handling line 3\n").unwrap();
+    assert!(
+        message.starts_with("  caused by: sqlite: put "),
+        "{message}"
+    );
+    assert!(message.contains("permission denied"), "{message}");
+}
