@@ -9,6 +9,7 @@ description, word for word, and works from any language.
 """
 
 import json
+import math
 import os
 import sqlite3
 import sys
@@ -135,10 +136,18 @@ def decide(connection, file, family, cursor):
 
 def key_parts(key_columns, row_key):
     """The key's values. A single one stands as it is; several are a JSON array, in which a BLOB is
-    {"blob": "HEX"}, and a REAL has a point or an exponent (9e999 is infinity)."""
+    {"blob": "HEX"}, and a REAL is 1.0, 9e999 (infinity) or {"real": [m, e]}, which is m * 2 ** e."""
     if len(key_columns) == 1:
         return [row_key]
-    return [bytes.fromhex(part["blob"]) if isinstance(part, dict) else part for part in json.loads(row_key)]
+    return [key_part(part) for part in json.loads(row_key)]
+
+
+def key_part(part):
+    if not isinstance(part, dict):
+        return part
+    if "blob" in part:
+        return bytes.fromhex(part["blob"])
+    return math.ldexp(*part["real"])
 
 
 def quote(name):

@@ -65,8 +65,8 @@ impl Question<'_> {
             return Ok(None);
         };
         match self.observe(connection).await {
-            Ok(Some(seen)) if verified.holds(&seen.seen.now) => {
-                self.conclude(seen, verified).map(Some)
+            Ok(Some(observed)) if verified.holds(&observed) => {
+                self.conclude(observed, verified).map(Some)
             }
             Ok(_) => Ok(None),
             // The contract is gone, or of another version.
@@ -110,7 +110,7 @@ impl Question<'_> {
 
     /// What the decision comes down to for the consumer.
     fn conclude(&self, observed: Observed, verified: &Verified) -> Result<Poll> {
-        let Observed { seen, entries } = observed;
+        let Observed { seen, entries, .. } = observed;
         match decide(self.cursor, &seen) {
             Decision::Unchanged => Ok(Poll::Unchanged { next: seen.now }),
             Decision::Rebuild(reason) => Ok(Poll::Rebuild {

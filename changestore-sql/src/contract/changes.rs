@@ -9,7 +9,7 @@ use changestore_core::{Error, Result};
 use serde::Deserialize;
 
 use super::cursor::Cursor;
-use super::packed::Packed;
+use super::packed::{self, Packed};
 use super::row_key::RowKey;
 use super::verify::Table;
 
@@ -96,11 +96,7 @@ impl Batch {
     /// # Errors
     /// [`Corrupt`](changestore_core::ErrorKind::Corrupt) for what no trigger of the contract writes.
     pub(super) fn unpack(packed: &[u8], tables: &HashMap<i64, Table>) -> Result<Self> {
-        let mut text = Vec::with_capacity(packed.len() + 2);
-        text.push(b'[');
-        text.extend_from_slice(packed);
-        text.push(b']');
-        let entries: Vec<LogEntry> = serde_json::from_slice(&text).map_err(|error| {
+        let entries: Vec<LogEntry> = packed::arrays(packed).map_err(|error| {
             Error::corrupt("an entry of the change contract's log cannot be read")
                 .with_source(error)
         })?;

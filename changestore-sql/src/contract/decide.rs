@@ -138,3 +138,70 @@ fn invalid(cursor: &Cursor, now: &Cursor) -> Option<RebuildReason> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: &str = r#"{"epoch":"e","generation":2,"schema_version":3,"seq":100,"file":{"device":1,"inode":2,"born_ns":3}}"#;
+
+    fn cursor(change: impl Fn(&mut Cursor)) -> Cursor {
+        let mut cursor = AT.parse().unwrap();
+        change(&mut cursor);
+        cursor
+    }
+
+    /// What is decided at 100, where the family last changed at 90 and the log reaches back to 50.
+    fn decision(change: impl Fn(&mut Cursor)) -> Decision {
+        let seen = Seen {
+            now: cursor(|_| {}),
+            pruned_through: 50,
+            last: Some(90),
+            table_mode: None,
+        };
+        decide(Some(&cursor(change)), &seen)
+    }
+
+    #[test]
+    fn the_sequence_decides() {
+        assert_eq!(decision(|cursor| cursor.seq = 100), Decision::Unchanged);
+        assert_eq!(decision(|cursor| cursor.seq = 90), Decision::Unchanged);
+        assert_eq!(decision(|cursor| cursor.seq = 89), Decision::Rows);
+        assert_eq!(decision(|cursor| cursor.seq = 50), Decision::Rows);
+        let pruned = Decision::Rebuild(RebuildReason::Pruned);
+        assert_eq!(decision(|cursor| cursor.seq = 49), pruned);
+        let behind = Decision::Rebuild(RebuildReason::SequenceBehind);
+        assert_eq!(decision(|cursor| cursor.seq = 101), behind);
+    }
+
+    #[test]
+    fn what_makes_a_cursor_invalid_comes_first() {
+        let rebuild = Decision::Rebuild;
+        assert_eq!(decision(|of| of.file.inode = 9), rebuild(RebuildReason::FileReplaced));
+        assert_eq!(decision(|of| of.file.born_ns = Some(9)), rebuild(RebuildReason::FileReplaced));
+        assert_eq!(decision(|of| of.epoch = "other".into()), rebuild(RebuildReason::Epoch));
+        assert_eq!(decision(|of| of.generation = 1), rebuild(RebuildReason::Generation));
+        assert_eq!(decision(|of| of.schema_version = 4), rebuild(RebuildReason::SchemaVersion));
+        // Also where the sequence alone would say that nothing changed.
+        let all = |of: &mut Cursor| (of.epoch, of.generation, of.seq) = ("other".into(), 1, 101);
+        assert_eq!(decision(all), rebuild(RebuildReason::Epoch));
+    }
+
+    #[test]
+    fn a_family_that_never_changed_and_one_without_rows_to_tell() {
+        let mut seen = Seen {
+            now: cursor(|_| {}),
+            pruned_through: 50,
+            last: None,
+            table_mode: Some("counts".into()),
+        };
+        let old = cursor(|cursor| cursor.seq = 10);
+        assert_eq!(decide(Some(&old), &seen), Decision::Unchanged);
+        assert_eq!(decide(None, &seen), Decision::Rebuild(RebuildReason::NoCursor));
+        seen.last = Some(60);
+        assert_eq!(decide(Some(&old), &seen), Decision::Rebuild(RebuildReason::Pruned));
+        let counts = Decision::Rebuild(RebuildReason::TableMode("counts".into()));
+        let recent = cursor(|cursor| cursor.seq = 55);
+        assert_eq!(decide(Some(&recent), &seen), counts);
+    }
+}

@@ -17,30 +17,32 @@ use super::packed;
 /// `?1` the family, `?2` the cursor's sequence, `?3` the most log entries; the log's entries packed
 /// into one text, because each row that crosses over from the connection's thread costs more than its reading.
 ///
-/// `+l.table_id` keeps the planner on the log's own order.
+/// `+l.table_id` keeps the planner on the log's own order. A bare `LIMIT ?3` would have SQLite prepare the statement
+/// anew for each bound value, which takes thirty times as long as the statement.
 static OBSERVE: LazyLock<String> = LazyLock::new(|| {
-    let key = packed::value_sql("row_key");
+    let entry = packed::array_sql(&["seq", "table_id", "op"], &["row_key".to_owned()]);
     format!(
         "WITH seen AS MATERIALIZED (
        SELECT p.schema_version, s.epoch, s.generation, q.value, q.pruned_through,
+         s.contract_version,
          CASE WHEN q.value > ?2 THEN (
            SELECT max(t.last_seq) FROM change_contract_families f
            JOIN change_contract_tables t ON t.table_name = f.table_name
            WHERE f.family = ?1) END AS last
        FROM change_contract_state s, change_contract_sequence q, pragma_schema_version p)
-     SELECT schema_version, epoch, generation, value, pruned_through, last,
+     SELECT schema_version, epoch, generation, value, pruned_through, contract_version, last,
        CASE WHEN last > ?2 THEN (
          SELECT t.table_name FROM change_contract_families f
          JOIN change_contract_tables t ON t.table_name = f.table_name
          WHERE f.family = ?1 AND t.mode = 'table' AND t.last_seq > ?2 LIMIT 1) END,
        CASE WHEN last > ?2 THEN (
-         SELECT group_concat('[' || seq || ',' || table_id || ',' || op || ',' || {key} || ']') FROM (
+         SELECT group_concat({entry}) FROM (
            SELECT l.seq, l.table_id, l.op, l.row_key FROM change_contract_log l
            WHERE l.seq > ?2 AND l.seq <= last AND +l.table_id IN (
              SELECT t.table_id FROM change_contract_families f
              JOIN change_contract_tables t ON t.table_name = f.table_name
              WHERE f.family = ?1)
-           ORDER BY l.seq LIMIT ?3)) END
+           ORDER BY l.seq LIMIT +?3)) END
      FROM seen"
     )
 });
@@ -48,6 +50,8 @@ static OBSERVE: LazyLock<String> = LazyLock::new(|| {
 /// What the statement saw.
 #[derive(Debug)]
 pub(super) struct Observed {
+    /// The contract's.
+    pub(super) version: i64,
     pub(super) seen: Seen,
     /// The log's entries, packed; nothing where there are none.
     pub(super) entries: Vec<u8>,
@@ -74,8 +78,9 @@ pub(super) async fn observe(
 }
 
 fn observed(row: &SqliteRow, file: FileIdentity) -> Result<Observed, sqlx::Error> {
-    let entries: Option<&[u8]> = row.try_get(7)?;
+    let entries: Option<&[u8]> = row.try_get(8)?;
     Ok(Observed {
+        version: row.try_get(5)?,
         seen: Seen {
             now: Cursor {
                 schema_version: row.try_get(0)?,
@@ -85,8 +90,8 @@ fn observed(row: &SqliteRow, file: FileIdentity) -> Result<Observed, sqlx::Error
                 file,
             },
             pruned_through: row.try_get(4)?,
-            last: row.try_get(5)?,
-            table_mode: row.try_get(6)?,
+            last: row.try_get(6)?,
+            table_mode: row.try_get(7)?,
         },
         entries: entries.map(<[u8]>::to_vec).unwrap_or_default(),
     })

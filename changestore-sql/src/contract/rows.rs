@@ -8,7 +8,8 @@ use sqlx::{Arguments as _, AssertSqlSafe, Row as _};
 
 use super::changes::{Operation, RowChange};
 use super::failure::failed;
-use super::packed::{self, Packed};
+use super::identifiers::quoted;
+use super::packed::{self, PackedRow};
 use super::row_key::RowKey;
 use super::value::Value;
 use super::verify::Table;
@@ -135,14 +136,14 @@ impl<'a> RowSource<'a> {
     /// A key's place, and if its row is there 1 and the row's columns; all rows in one text.
     fn packed_row(&self, place: &str) -> String {
         let key = quoted(&self.table.key_columns[0]);
-        let mut columns = String::new();
-        for column in self.columns {
-            let value = packed::value_sql(&format!("t.{}", quoted(column)));
-            let _ = write!(columns, " || ',' || {value}");
-        }
+        let columns: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| format!("t.{}", quoted(column)))
+            .collect();
         format!(
-            "group_concat(CASE WHEN t.{key} IS NULL THEN '[' || {place} || ']' \
-             ELSE '[' || {place} || ',1'{columns} || ']' END)"
+            "group_concat(CASE WHEN t.{key} IS NULL THEN json_array({place}) ELSE {} END)",
+            packed::array_sql(&[place, "1"], &columns),
         )
     }
 
@@ -173,18 +174,14 @@ impl<'a> RowSource<'a> {
         keys: usize,
         found: &mut Vec<Option<Vec<Value>>>,
     ) -> Result<()> {
-        let mut text = Vec::with_capacity(packed.len() + 2);
-        text.push(b'[');
-        text.extend_from_slice(packed);
-        text.push(b']');
-        let rows: Vec<Vec<Packed>> = serde_json::from_slice(&text).map_err(|error| {
+        let rows: Vec<PackedRow> = packed::arrays(packed).map_err(|error| {
             Error::corrupt(format!("a row of {:?} holds text that is not UTF-8", self.table.name))
                 .with_source(error)
         })?;
         let first = found.len();
         found.resize(first + keys, None);
-        for row in rows {
-            let mut row = row.into_iter().map(|Packed(value)| value);
+        for PackedRow(row) in rows {
+            let mut row = row.into_iter();
             let place = match row.next() {
                 Some(Value::Integer(place)) => usize::try_from(place).ok(),
                 _ => None,
@@ -200,11 +197,6 @@ impl<'a> RowSource<'a> {
 
 fn unreadable(table: &str) -> Error {
     Error::corrupt(format!("a row of {table:?} came back in another shape than it was asked for"))
-}
-
-/// An identifier.
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Whether SQLite reads the value from JSON as it was: it rounds REALs in another way and has no BLOBs, and

@@ -14,12 +14,13 @@ use sqlx::sqlite::SqliteConnection;
 use super::cursor::Cursor;
 use super::decide::RebuildReason;
 use super::failure::failed;
+use super::observe::Observed;
 
 /// The version of the contract that this reader knows.
 const VERSION: i64 = 1;
 
-/// How many of the contract's tables there are; less than all is no contract.
-const PRESENT: &str = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN (
+/// How many of the contract's five there are, as tables or as views; less than all is no contract.
+const PRESENT: &str = "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name IN (
     'change_contract_state', 'change_contract_sequence', 'change_contract_tables',
     'change_contract_families', 'change_contract_log')";
 
@@ -108,8 +109,10 @@ pub(super) struct Verified {
 
 impl Verified {
     /// Whether it still is, by what can have changed since.
-    pub(super) fn holds(&self, now: &Cursor) -> bool {
-        self.epoch == now.epoch
+    pub(super) fn holds(&self, observed: &Observed) -> bool {
+        let now = &observed.seen.now;
+        observed.version == VERSION
+            && self.epoch == now.epoch
             && self.generation == now.generation
             && self.schema_version == now.schema_version
     }

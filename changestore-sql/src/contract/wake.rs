@@ -77,3 +77,49 @@ fn watch(path: &Path, written: Arc<Notify>) -> notify::Result<RecommendedWatcher
     watcher.watch(folder, RecursiveMode::NonRecursive)?;
     Ok(watcher)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::Instant;
+
+    /// By the clock of the test, which goes on when there is nothing else to do.
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_is_neither_busy_nor_endless() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.db");
+        std::fs::write(&path, "").unwrap();
+        let mut wake = Wake::new(&path);
+        assert!(wake.watcher.is_some(), "no notifications on this system");
+        let begun = Instant::now();
+        wake.wait().await;
+        assert_eq!(begun.elapsed().as_millis(), (PAUSE + WATCHED).as_millis());
+
+        // However often something is written.
+        let begun = Instant::now();
+        for _ in 0..100 {
+            wake.written.notify_one();
+            wake.wait().await;
+        }
+        assert!(begun.elapsed() >= PAUSE * 100);
+        assert!(begun.elapsed() < (PAUSE + WATCHED) * 100);
+
+        wake.watcher = None;
+        let begun = Instant::now();
+        wake.wait().await;
+        assert!(begun.elapsed() <= PAUSE + UNWATCHED + Duration::from_millis(2));
+    }
+
+    #[tokio::test]
+    async fn writes_to_the_archive_end_the_wait() {
+        for written in ["archive.db", "archive.db-wal", "archive.db-journal"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("archive.db");
+            std::fs::write(&path, "").unwrap();
+            let wake = Wake::new(&path);
+            std::fs::write(folder.path().join(written), "x").unwrap();
+            let told = timeout(Duration::from_secs(60), wake.written.notified()).await;
+            assert!(told.is_ok(), "{written}");
+        }
+    }
+}

@@ -20,7 +20,7 @@ pub(crate) const TABLES: &[(&str, &[&str], &[&str])] = &[
     ("heap", &["rowid"], &["rowid", "v", "u"]),
     ("pair", &["a", "b"], &["a", "b", "v"]),
     ("gauge", &["r", "t"], &["r", "t", "v"]),
-    ("a b", &["order", "x\"y"], &["order", "x\"y", "Ünï", "u"]),
+    ("a b", &["x\"y", "order"], &["order", "x\"y", "Ünï", "u"]),
 ];
 
 /// A table in table mode, and one that is not tracked.
@@ -42,6 +42,7 @@ pub(crate) const SCHEMA: &str = r#"
 /// What the archive's owner tracks: `rows`, all tables in rows mode, and `counted`, one of them and the one in
 /// table mode.
 pub(crate) const PLAN: &str = r#"
+    retention = 1024
     [tables]
     plain = "rows"
     child = "rows"

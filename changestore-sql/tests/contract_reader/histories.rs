@@ -110,14 +110,14 @@ impl History<'_> {
                 Effect::Rebuild
             }
             "enable" => {
-                owner.enable(&plan().with_retention(1024)).await.unwrap();
+                owner.enable(&plan()).await.unwrap();
                 // Idempotent where all is armed; the cursor decides.
                 Effect::Writes
             }
             _ => {
                 owner.disable().await.unwrap();
                 if self.random.once_in(2) {
-                    owner.enable(&plan().with_retention(1024)).await.unwrap();
+                    owner.enable(&plan()).await.unwrap();
                 }
                 Effect::Rebuild
             }
@@ -323,7 +323,7 @@ async fn template() -> Archive {
         let statements: Vec<_> = (0..12).map(|_| write(&mut random, table)).collect();
         run(&connection, &statements);
     }
-    archive.owner().await.enable(&plan().with_retention(1024)).await.unwrap();
+    archive.owner().await.enable(&plan()).await.unwrap();
     connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     archive
 }
