@@ -1,6 +1,7 @@
 //! Reads among a million claims and a million records.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use changestore_core::{ChangeStore, DocumentStore, Key, QueryOptions};
 use changestore_sql::SqliteStore;
@@ -16,9 +17,9 @@ use crate::rounds::{Contender, compare};
 const RECORDS: u32 = 1_000_000;
 /// Records of one partition.
 const PARTITION: u32 = 1_000;
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 41;
 /// Reads of one round.
-const READS: u32 = 2_000;
+const READS: u32 = 400;
 
 const GET_BY_URI: &str = "\
 SELECT request_id, version, created_at, updated_at, metadata
@@ -46,7 +47,7 @@ pub struct Million<'a> {
     store: SqliteStore,
     pool: SqlitePool,
     pool_without_ping: SqlitePool,
-    held: Mutex<SqliteConnection>,
+    held: Arc<Mutex<SqliteConnection>>,
     direct: rusqlite::Connection,
 }
 
@@ -81,12 +82,13 @@ impl<'a> Million<'a> {
                 .block_on(pool.connect_with(options.clone()))
                 .expect("a pool")
         };
+        let connection = runtime.block_on(options.connect()).expect("a connection");
         Self {
             runtime,
             store,
             pool: pool(true),
             pool_without_ping: pool(false),
-            held: Mutex::new(runtime.block_on(options.connect()).expect("a connection")),
+            held: Arc::new(Mutex::new(connection)),
             direct,
         }
     }
@@ -150,14 +152,14 @@ impl<'a> Million<'a> {
             })
         };
         let held = || {
-            self.runtime.block_on(async {
-                let mut connection = self.held.lock().await;
+            let held = Arc::clone(&self.held);
+            self.on_a_worker(async move {
+                let mut connection = held.lock().await;
                 for place in places() {
                     let row = statement(place).fetch_optional(&mut *connection).await;
                     let _data: Vec<u8> = row.expect("no error").expect("a row").get(3);
                 }
-            });
-            READS
+            })
         };
         let store = || {
             let store = self.store.clone();

@@ -15,18 +15,33 @@ use tokio::task::JoinSet;
 
 use crate::rounds::{Contender, compare};
 
+/// Many short ones: the disk is the busiest part of a shared machine.
+const ROUNDS: usize = 51;
+
 const INSERT: &str = "\
 INSERT INTO changestore_claims
     (queue, uri, request_id, version, created_at, updated_at, metadata)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (queue, uri, request_id) DO NOTHING";
 
-/// New for every call, and in no order.
-fn claim(number: u32) -> ChangeRecord {
-    let scattered = number.wrapping_mul(2_654_435_761);
+/// In which order the keys come.
+#[derive(Debug, Clone, Copy)]
+enum Order {
+    /// As a merge queue sees them: pull requests are numbered one after the other.
+    Ascending,
+    /// Each on a page of its own, as with hashes in front: every commit writes all those pages.
+    Scattered,
+}
+
+/// A new claim for every number.
+fn claim(order: Order, number: u32) -> ChangeRecord {
+    let pull = match order {
+        Order::Ascending => number,
+        Order::Scattered => number.wrapping_mul(2_654_435_761),
+    };
     let key = ChangeKey::new(
         "bench",
-        format!("github://github.com/o/r/pull/{scattered}/3f1c9a"),
+        format!("github://github.com/o/r/pull/{pull:010}/3f1c9a"),
         format!("bench/{number}"),
     );
     let metadata = Metadata::new(r#"{"author":"somebody","files":3}"#).expect("JSON");
@@ -72,17 +87,21 @@ pub fn claims(runtime: &Runtime, folder: &Path) {
         let first = next.replace(next.get() + count);
         first..first + count
     };
-    for (tasks, each) in [(1, 400), (64, 25)] {
+    for (tasks, each, order) in [
+        (1, 40, Order::Ascending),
+        (64, 6, Order::Ascending),
+        (64, 6, Order::Scattered),
+    ] {
         let (pool, store) = (pool.clone(), store.clone());
         compare(
-            &format!("create, {tasks} at a time, synchronous FULL"),
-            7,
+            &format!("create, {tasks} at a time, synchronous FULL, keys {order:?}"),
+            ROUNDS,
             vec![
                 Contender::new("sqlx pool, one commit each", || {
                     let pool = pool.clone();
                     let work = move |number| {
                         let pool = pool.clone();
-                        async move { insert(&pool, &claim(number)).await }
+                        async move { insert(&pool, &claim(order, number)).await }
                     };
                     runtime.block_on(spread(tasks, numbers(tasks * each), work))
                 }),
@@ -91,7 +110,8 @@ pub fn claims(runtime: &Runtime, folder: &Path) {
                     let work = move |number| {
                         let store = store.clone();
                         async move {
-                            let outcome = store.create(claim(number)).await.expect("created");
+                            let outcome =
+                                store.create(claim(order, number)).await.expect("created");
                             assert_eq!(outcome, CreateOutcome::Created);
                         }
                     };

@@ -1,6 +1,6 @@
 //! What is bound to the writes' statements, in the order of their parameters.
 
-use changestore_core::{ChangeRecord, Condition, Timestamp};
+use changestore_core::{Condition, Timestamp};
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, Encode, Sqlite, Type};
 
@@ -109,28 +109,6 @@ impl Binder {
                 "a write of another kind in a script of {kind:?}"
             ))),
         }
-    }
-
-    /// Binds any number of claims at once.
-    pub(super) fn claims<'a>(
-        &mut self,
-        claims: impl Iterator<Item = &'a ChangeRecord>,
-    ) -> Result<()> {
-        let rows: Vec<_> = claims
-            .map(|claim| {
-                (
-                    claim.key.queue(),
-                    claim.key.uri(),
-                    claim.key.request_id(),
-                    claim.version.as_i64(),
-                    claim.created_at.as_millis(),
-                    claim.updated_at.as_millis(),
-                    claim.metadata.as_str(),
-                )
-            })
-            .collect();
-        let json = serde_json::to_string(&rows);
-        self.bind(json.map_err(|error| sqlx::Error::Encode(error.into()))?)
     }
 
     fn condition(&mut self, condition: &Condition) -> Result<()> {

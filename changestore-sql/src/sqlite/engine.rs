@@ -1,6 +1,5 @@
 //! The writer's half on SQLite: one connection, and a batch as one transaction on it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use changestore_core::{Clock, Version};
@@ -131,7 +130,7 @@ impl SqliteEngine {
     async fn whole(&mut self, run: &Run, writes: &[&Write]) -> Result<Vec<Effect>, Failure> {
         let last = run.statements() + 1;
         match self.execute(run, writes, true).await? {
-            Ok(answers) => effects(run, writes, &answers[1..last])
+            Ok(answers) => effects(run, &answers[1..last])
                 .map_err(|error| Failure::Unknown(Cause::new(error, &SQLITE))),
             Err(Broken { statement, error }) => {
                 let stage = match statement {
@@ -152,7 +151,7 @@ impl SqliteEngine {
             let answers = self.execute(run, writes, false).await?;
             let effects = answers
                 .map_err(|broken| broken.error)
-                .and_then(|answers| effects(run, writes, &answers));
+                .and_then(|answers| effects(run, &answers));
             match effects {
                 Ok(effects) => {
                     for (place, effect) in run.places.iter().zip(effects) {
@@ -223,12 +222,8 @@ impl SqliteEngine {
     fn arguments(&self, run: &Run, writes: &[&Write]) -> Result<SqliteArguments, sqlx::Error> {
         let now = self.clock.now();
         let mut binder = Binder::default();
-        if run.kind == Kind::CreateMany {
-            binder.claims(claims(run, writes))?;
-        } else {
-            for place in &run.places {
-                binder.write(run.kind, writes[*place], now)?;
-            }
+        for place in &run.places {
+            binder.write(run.kind, writes[*place], now)?;
         }
         Ok(binder.finish())
     }
@@ -262,25 +257,8 @@ impl SqliteEngine {
     }
 }
 
-fn claims<'a>(
-    run: &'a Run,
-    writes: &'a [&Write],
-) -> impl Iterator<Item = &'a changestore_core::ChangeRecord> {
-    run.places.iter().filter_map(|place| match writes[*place] {
-        Write::Create(claim) => Some(claim),
-        _ => None,
-    })
-}
-
 /// What each write of a run did, in the order of its places.
-fn effects(
-    run: &Run,
-    writes: &[&Write],
-    answers: &[Vec<SqliteRow>],
-) -> Result<Vec<Effect>, sqlx::Error> {
-    if run.kind == Kind::CreateMany {
-        return created(run, writes, &answers[0]);
-    }
+fn effects(run: &Run, answers: &[Vec<SqliteRow>]) -> Result<Vec<Effect>, sqlx::Error> {
     answers
         .chunks(run.kind.statements())
         .map(|answers| match answers {
@@ -290,23 +268,6 @@ fn effects(
             _ => Ok(Effect::Nothing(Standing::Absent)),
         })
         .collect()
-}
-
-/// Of equal claims in one batch the first was written, and only that one.
-fn created(run: &Run, writes: &[&Write], rows: &[SqliteRow]) -> Result<Vec<Effect>, sqlx::Error> {
-    let mut new: HashSet<(&str, &str, &str)> = HashSet::with_capacity(rows.len());
-    for row in rows {
-        new.insert((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
-    }
-    let effects = claims(run, writes).map(|claim| {
-        let key = &claim.key;
-        if new.remove(&(key.queue(), key.uri(), key.request_id())) {
-            Effect::Applied(Version::FIRST.as_i64())
-        } else {
-            Effect::Nothing(Standing::Absent)
-        }
-    });
-    Ok(effects.collect())
 }
 
 /// What stands where a write did nothing.

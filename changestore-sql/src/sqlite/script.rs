@@ -13,14 +13,12 @@ use super::statements;
 use crate::write::Write;
 
 /// The longest run of one kind.
-const LONGEST_RUN: usize = 32;
+const LONGEST_RUN: usize = 64;
 
 /// Writes that share their statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Create,
-    /// Of any number, in a single statement.
-    CreateMany,
     UpdateMetadata,
     /// Without a condition, or if absent.
     Put,
@@ -47,7 +45,6 @@ impl Kind {
     fn sql(self) -> &'static str {
         match self {
             Self::Create => statements::CREATE,
-            Self::CreateMany => statements::CREATE_MANY,
             Self::UpdateMetadata => statements::UPDATE_METADATA,
             Self::Put => statements::PUT,
             Self::Replace => statements::REPLACE,
@@ -56,10 +53,11 @@ impl Kind {
         }
     }
 
-    /// How many statements a write is: the write itself, and the look at what stands there.
+    /// How many statements a write is: the write itself, and the look at what stands there. A claim that
+    /// was there before needs no look.
     pub(super) fn statements(self) -> usize {
         match self {
-            Self::Create | Self::CreateMany => 1,
+            Self::Create => 1,
             _ => 2,
         }
     }
@@ -75,10 +73,7 @@ pub(super) struct Run {
 impl Run {
     /// How many statements its script has, without BEGIN and COMMIT.
     pub(super) fn statements(&self) -> usize {
-        match self.kind {
-            Kind::CreateMany => 1,
-            kind => kind.statements() * self.places.len(),
-        }
+        self.kind.statements() * self.places.len()
     }
 }
 
@@ -99,25 +94,17 @@ pub(super) fn runs(writes: &[&Write]) -> Vec<Run> {
 }
 
 fn split(all: Run) -> Vec<Run> {
-    match (all.kind, all.places.len()) {
-        (_, 1) => vec![all],
-        (Kind::Create, _) => vec![Run {
-            kind: Kind::CreateMany,
-            ..all
-        }],
-        (kind, _) => {
-            let mut rest = &all.places[..];
-            let mut runs = Vec::new();
-            while !rest.is_empty() {
-                let power_of_two = 1 << rest.len().ilog2();
-                let (places, behind) = rest.split_at(LONGEST_RUN.min(power_of_two));
-                let places = places.to_vec();
-                runs.push(Run { kind, places });
-                rest = behind;
-            }
-            runs
-        }
+    let kind = all.kind;
+    let mut rest = &all.places[..];
+    let mut runs = Vec::new();
+    while !rest.is_empty() {
+        let power_of_two = 1 << rest.len().ilog2();
+        let (places, behind) = rest.split_at(LONGEST_RUN.min(power_of_two));
+        let places = places.to_vec();
+        runs.push(Run { kind, places });
+        rest = behind;
     }
+    runs
 }
 
 /// The texts, made once each.
@@ -127,10 +114,7 @@ pub(super) struct Scripts(HashMap<(Kind, usize, bool), Arc<str>>);
 impl Scripts {
     /// The text for a run; with its own BEGIN and COMMIT if the run is the whole transaction.
     pub(super) fn text(&mut self, run: &Run, is_whole: bool) -> Arc<str> {
-        let times = match run.kind {
-            Kind::CreateMany => 1,
-            _ => run.places.len(),
-        };
+        let times = run.places.len();
         let text = self
             .0
             .entry((run.kind, times, is_whole))
@@ -170,7 +154,7 @@ mod tests {
     fn runs_are_powers_of_two_and_lose_nobody() {
         assert_eq!(lengths(1), [1]);
         assert_eq!(lengths(7), [4, 2, 1]);
-        assert_eq!(lengths(64), [32, 32]);
-        assert_eq!(lengths(77), [32, 32, 8, 4, 1]);
+        assert_eq!(lengths(64), [64]);
+        assert_eq!(lengths(205), [64, 64, 64, 8, 4, 1]);
     }
 }

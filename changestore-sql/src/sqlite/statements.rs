@@ -22,19 +22,6 @@ ON CONFLICT (queue, uri, request_id) DO NOTHING
 RETURNING version;
 ";
 
-/// Any number of claims, as a JSON array of arrays. (`WHERE true` tells the parser that `ON` begins no
-/// join.)
-pub(super) const CREATE_MANY: &str = "\
-INSERT INTO changestore_claims
-    (queue, uri, request_id, version, created_at, updated_at, metadata)
-SELECT
-    value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
-FROM json_each(?)
-WHERE true
-ON CONFLICT (queue, uri, request_id) DO NOTHING
-RETURNING queue, uri, request_id;
-";
-
 pub(super) const GET_BY_URI: &str = "\
 SELECT request_id, version, created_at, updated_at, metadata
 FROM changestore_claims

@@ -56,7 +56,9 @@ async fn all_that_wait_share_one_commit() {
     }
     let values: HashSet<i64> = values.into_iter().map(Result::unwrap).collect();
     assert_eq!(values, (1..=64).collect());
-    assert_eq!(commits(&file) - before, 1);
+    // One, or two if the first were on their way to the database when the lock went.
+    let commits = commits(&file) - before;
+    assert!((1..=2).contains(&commits), "{commits} commits for 192 writes");
     assert_eq!(store.get_by_uri("queue", "uri").await.unwrap().len(), 64);
 }
 
