@@ -7,6 +7,8 @@ mod classify;
 #[cfg(feature = "sqlite")]
 mod connections;
 #[cfg(feature = "sqlite")]
+pub mod contract;
+#[cfg(feature = "sqlite")]
 mod garbage;
 #[cfg(feature = "sqlite")]
 mod group_commit;

@@ -8,8 +8,9 @@ CREATE TABLE change_contract_state (
     generation_reason TEXT
 );
 
--- The numbers that every journaled write changes, on one page of their own: they are all that a write
--- pays for beside the log. id 0 is the sequence, id -1 what is pruned, any other a table's last_seq.
+-- The numbers that journaling reads and changes, on one page of their own: they are all that a write
+-- pays for beside the log. id 0 is the sequence, -1 what is pruned, -2 the retention, any other a
+-- table's last_seq.
 CREATE TABLE change_contract_positions (
     id INTEGER PRIMARY KEY,
     value INTEGER
@@ -62,15 +63,29 @@ CREATE TABLE change_contract_log (
     row_key
 );
 
--- Rows that a REPLACE may be about to delete without a word, by their keys: a note is made before a
--- write and settled after it.
+-- The keys of rows that a REPLACE may be about to delete without a word. A note is made before a write,
+-- for the value of a unique index (its place, the value) that the row stands in the way of, and settled
+-- after it. What is left of statements that replaced nothing does no harm and is bounded.
 CREATE TABLE change_contract_notes (
     note INTEGER PRIMARY KEY,
     table_id,
+    place,
+    value,
     k1, k2, k3, k4, k5, k6, k7, k8
 );
 
+CREATE INDEX change_contract_notes_value ON change_contract_notes (table_id, place, value);
+
 CREATE INDEX change_contract_notes_key ON change_contract_notes (table_id, k1);
+
+-- Makes whole numbers of the REALs in composite keys, exactly: one from least on, times both factors, is
+-- one, and times 2^exponent again the REAL.
+CREATE TABLE change_contract_powers (
+    least REAL PRIMARY KEY,
+    factor REAL,
+    factor2 REAL,
+    exponent INTEGER
+);
 
 -- A table's trigger only appends to the log; the rest of an entry is done here, once for all tables.
 -- 64 values are pruned at a time: few enough to stay in memory if the statement is rolled back.
@@ -79,8 +94,8 @@ CREATE TRIGGER change_contract_log_prune AFTER INSERT ON change_contract_log BEG
     UPDATE change_contract_positions SET value = NEW.seq WHERE id = NEW.table_id;
     DELETE FROM change_contract_log
         WHERE NEW.seq & 63 = 0
-            AND seq <= NEW.seq - (SELECT retention FROM change_contract_state);
+            AND seq <= NEW.seq - (SELECT value FROM change_contract_positions WHERE id = -2);
     UPDATE change_contract_positions
-        SET value = max(value, NEW.seq - (SELECT retention FROM change_contract_state))
+        SET value = max(value, NEW.seq - (SELECT r.value FROM change_contract_positions r WHERE r.id = -2))
         WHERE NEW.seq & 63 = 0 AND id = -1;
 END;

@@ -6,7 +6,7 @@ use sqlx::error::DatabaseError;
 use crate::classify::{Dialect, Meaning};
 
 /// SQLite.
-pub(super) const SQLITE: Dialect = Dialect {
+pub(crate) const SQLITE: Dialect = Dialect {
     backend: "sqlite",
     meaning,
 };

@@ -1,7 +1,7 @@
 //! The SQLite adapter. The crate's page says how it behaves; each file here is one part of it.
 
 mod bind;
-mod codes;
+pub(crate) mod codes;
 mod contracts;
 mod engine;
 mod location;

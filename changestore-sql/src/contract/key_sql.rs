@@ -1,0 +1,134 @@
+//! Expressions over the columns of a key: its form in the log, whether it changed, and whether two rows
+//! have the same.
+//!
+//! Each column is given by what stands for it where the expression is used, such as `NEW."id"`.
+
+use super::identifiers::quoted;
+use super::table_info::{Key, Types};
+
+/// A key's columns, each after the qualifier, such as `NEW`.
+pub(super) fn columns(key: &Key, qualifier: &str) -> Vec<String> {
+    let column = |name: &&str| format!("{qualifier}.{}", quoted(name));
+    key.names().iter().map(column).collect()
+}
+
+/// A note's columns of the key.
+pub(super) fn noted(key: &Key, qualifier: &str) -> Vec<String> {
+    (1..=key.parts.len())
+        .map(|place| format!("{qualifier}.k{place}"))
+        .collect()
+}
+
+/// The key as the log holds it.
+pub(super) fn encoded(key: &Key, columns: &[String]) -> String {
+    let [column] = columns else {
+        let parts: Vec<_> = columns
+            .iter()
+            .zip(&key.parts)
+            .map(|(column, part)| element(column, part.column.types))
+            .collect();
+        return format!("'[' || {} || ']'", parts.join(" || ',' || "));
+    };
+    column.clone()
+}
+
+/// One column of a composite key.
+fn element(column: &str, types: Types) -> String {
+    let mut forms = Vec::with_capacity(4);
+    if types.integer {
+        forms.push(("integer", column.to_owned()));
+    }
+    if types.text {
+        // A text that comes from a JSON function would be taken for JSON, were it not made anew.
+        forms.push(("text", format!("json_quote({column} || '')")));
+    }
+    if types.real {
+        forms.push(("real", real(column)));
+    }
+    if types.blob {
+        forms.push((
+            "blob",
+            format!("'{{\"blob\":\"' || hex({column}) || '\"}}'"),
+        ));
+    }
+    let last = forms.pop().map(|(_, form)| form).unwrap_or_default();
+    if forms.is_empty() {
+        return last;
+    }
+    let cases: String = forms
+        .iter()
+        .map(|(name, form)| format!(" WHEN '{name}' THEN {form}"))
+        .collect();
+    format!("CASE typeof({column}){cases} ELSE {last} END")
+}
+
+/// SQLite prints and reads decimal fractions inexactly, so there are none.
+fn real(column: &str) -> String {
+    format!(
+        "CASE WHEN abs({column}) < 9007199254740992 AND {column} = CAST({column} AS INTEGER) \
+         THEN CAST({column} AS INTEGER) || '.0' \
+         WHEN {column} = 9e999 THEN '9e999' WHEN {column} = -9e999 THEN '-9e999' \
+         ELSE (SELECT '{{\"real\":[' || CAST({column} * p.factor * p.factor2 AS INTEGER) || ',' \
+         || p.exponent || ']}}' FROM change_contract_powers p \
+         WHERE p.least <= abs({column}) ORDER BY p.least DESC LIMIT 1) END"
+    )
+}
+
+/// Whether an update gives the row another key. Never NULL.
+pub(super) fn changed(key: &Key) -> String {
+    let columns = columns(key, "NEW").into_iter().zip(columns(key, "OLD"));
+    let parts: Vec<_> = columns
+        .zip(&key.parts)
+        .map(|((new, old), part)| {
+            let types = part.column.types;
+            let mut sql = match types.text {
+                true => format!("{new} COLLATE BINARY IS NOT {old}"),
+                false => format!("{new} IS NOT {old}"),
+            };
+            if types.integer && types.real {
+                let types = format!("typeof({new}) IS NOT typeof({old})");
+                sql += &match part.column.types.prefers_integer {
+                    // The one whole number that such a column holds both as INTEGER and as REAL.
+                    true => format!(" OR ({new} IS -9223372036854775808 AND {types})"),
+                    false => format!(" OR {types}"),
+                };
+            }
+            sql
+        })
+        .collect();
+    parts.join(" OR ")
+}
+
+/// Whether two rows' keys are equal to the key's own index; it can be used to find the first of them.
+pub(super) fn equal(key: &Key, one: &[String], other: &[String]) -> String {
+    let parts: Vec<_> = one
+        .iter()
+        .zip(other)
+        .zip(&key.parts)
+        .map(|((one, other), part)| equality(one, other, part.column.types, &part.collation))
+        .collect();
+    parts.join(" AND ")
+}
+
+/// Whether they are the same key, byte by byte and type by type.
+pub(super) fn same(key: &Key, one: &[String], other: &[String]) -> String {
+    let mut sql = equal(key, one, other);
+    for ((one, other), part) in one.iter().zip(other).zip(&key.parts) {
+        let types = part.column.types;
+        if types.text && !part.collation.eq_ignore_ascii_case("BINARY") {
+            sql += &format!(" AND {one} COLLATE BINARY IS {other}");
+        }
+        if types.integer && types.real {
+            sql += &format!(" AND typeof({one}) = typeof({other})");
+        }
+    }
+    sql
+}
+
+/// As an index of this collation has it.
+pub(super) fn equality(one: &str, other: &str, types: Types, collation: &str) -> String {
+    match types.text {
+        true => format!("{one} COLLATE {} = {other}", quoted(collation)),
+        false => format!("{one} = {other}"),
+    }
+}

@@ -1,0 +1,59 @@
+//! The change contract: which rows of an SQLite database changed since a cursor.
+//!
+//! The contract lives in the database. Triggers number every insert, update and delete of the tracked tables in the
+//! writer's own transaction, whoever the writer is, and in rows mode note the changed row's key. The owner
+//! creates, arms and removes it ([`ContractOwner`]); a reader asks what changed since its cursor
+//! ([`ContractReader`]). `docs/change-contract.md` in the crate describes the objects, which readers in any
+//! language can use.
+
+// The owner's side, and the journal.
+mod export;
+mod failure;
+mod guard;
+mod identifiers;
+mod install;
+mod installed;
+mod key_sql;
+mod objects;
+mod owner;
+mod plan;
+mod replace;
+mod row_key;
+mod status;
+mod table_info;
+mod tracked;
+mod triggers;
+mod value;
+
+// The reader's side.
+mod algorithm;
+mod changes;
+mod cursor;
+mod decide;
+mod follow;
+mod identity;
+mod observe;
+mod packed;
+mod reader;
+mod rows;
+mod snapshot;
+mod verify;
+mod wake;
+
+pub use algorithm::Poll;
+pub use changes::{Changes, Operation, RowChange};
+pub use cursor::Cursor;
+pub use decide::RebuildReason;
+pub use follow::Follow;
+pub use guard::SchemaGuard;
+pub use identity::FileIdentity;
+pub use install::Enabled;
+pub use installed::Position;
+pub use owner::ContractOwner;
+pub use plan::{ContractPlan, DEFAULT_RETENTION, MIN_RETENTION, Mode};
+pub use reader::ContractReader;
+pub use row_key::RowKey;
+pub use rows::ChangedRow;
+pub use snapshot::Snapshot;
+pub use status::{Presence, Status, TableStatus};
+pub use value::Value;

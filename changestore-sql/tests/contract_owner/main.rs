@@ -1,0 +1,13 @@
+//! The owner's side of the change contract, and the journal.
+
+mod archive;
+mod commands;
+mod differential;
+mod export;
+mod journal;
+mod keys;
+mod live_writer;
+mod names;
+mod refusals;
+mod replace;
+mod retention;
