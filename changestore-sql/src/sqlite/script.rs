@@ -90,10 +90,10 @@ pub(super) fn runs(writes: &[&Write]) -> Vec<Run> {
             }),
         }
     }
-    kinds.into_iter().flat_map(split).collect()
+    kinds.iter().flat_map(split).collect()
 }
 
-fn split(all: Run) -> Vec<Run> {
+fn split(all: &Run) -> Vec<Run> {
     let kind = all.kind;
     let mut rest = &all.places[..];
     let mut runs = Vec::new();
