@@ -30,7 +30,7 @@ fn median(mut times: Vec<Duration>) -> f64 {
 }
 
 /// Tables `t0` … in one family `f`, and one more, `elsewhere`, in none.
-async fn archive(folder: &TempDir, tables: usize, rows: u64, entries: u64) -> Connection {
+async fn archive(folder: &TempDir, tables: usize, rows: i64, entries: i64) -> Connection {
     let path = folder.path().join("archive.db");
     let connection = Connection::open(&path).unwrap();
     connection
@@ -38,25 +38,37 @@ async fn archive(folder: &TempDir, tables: usize, rows: u64, entries: u64) -> Co
         .unwrap();
     let names: Vec<_> = (0..tables).map(|table| format!("t{table}")).collect();
     for name in names.iter().map(String::as_str).chain(["elsewhere"]) {
-        let sql = format!("CREATE TABLE {name}(id INTEGER PRIMARY KEY, title TEXT, state TEXT, n INTEGER)");
+        let sql = format!(
+            "CREATE TABLE {name}(id INTEGER PRIMARY KEY, title TEXT, state TEXT, n INTEGER)"
+        );
         connection.execute_batch(&sql).unwrap();
     }
     fill(&connection, "t0", 1, rows);
     let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
-    let modes: Vec<_> = names.iter().map(|name| format!("{name} = \"rows\"\n")).collect();
+    let modes: Vec<_> = names
+        .iter()
+        .map(|name| format!("{name} = \"rows\"\n"))
+        .collect();
     let plan = format!(
         "retention = 2000000\n[tables]\nelsewhere = \"rows\"\n{}[families]\nf = [{}]\n",
         modes.concat(),
         quoted.join(", "),
     );
-    let owner = ContractOwner::open(&path, SchemaGuard::Unchecked).await.unwrap();
-    owner.enable(&ContractPlan::from_toml(&plan).unwrap()).await.unwrap();
+    let owner = ContractOwner::open(&path, SchemaGuard::Unchecked)
+        .await
+        .unwrap();
+    owner
+        .enable(&ContractPlan::from_toml(&plan).unwrap())
+        .await
+        .unwrap();
     fill(&connection, "elsewhere", 1, entries);
-    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    connection
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
     connection
 }
 
-fn fill(connection: &Connection, table: &str, from: u64, rows: u64) {
+fn fill(connection: &Connection, table: &str, from: i64, rows: i64) {
     let sql = format!(
         "WITH RECURSIVE n(i) AS (SELECT {from} UNION ALL SELECT i + 1 FROM n WHERE i < {})
          INSERT INTO {table} SELECT i, 'title of ' || i, 'open', i * 7 FROM n",
@@ -72,8 +84,10 @@ async fn open(path: &Path) -> (ContractReader, Cursor) {
 }
 
 /// A poll of a family that did not change: nothing was committed at all, or another table was written to.
-async fn unchanged(large: u64) {
-    println!("| tracked tables | rows | log entries | `PRAGMA data_version`, µs | poll, µs | ratio | poll after a write elsewhere, µs | ratio |");
+async fn unchanged(large: i64) {
+    println!(
+        "| tracked tables | rows | log entries | `PRAGMA data_version`, µs | poll, µs | ratio | poll after a write elsewhere, µs | ratio |"
+    );
     println!("|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (tables, rows, entries) in [1, 20, 200]
         .into_iter()
@@ -82,20 +96,29 @@ async fn unchanged(large: u64) {
         let folder = tempfile::tempdir().unwrap();
         let writer = archive(&folder, tables, rows, entries).await;
         let path = folder.path().join("archive.db");
-        let mut plain = SqliteConnectOptions::new().filename(&path).read_only(true).connect().await.unwrap();
+        let mut plain = SqliteConnectOptions::new()
+            .filename(&path)
+            .read_only(true)
+            .connect()
+            .await
+            .unwrap();
         let (mut reader, cursor) = open(&path).await;
         let (mut other, behind) = open(&path).await;
         let (mut versions, mut polls, mut elsewhere) = (vec![], vec![], vec![]);
         for round in 0..2_000_u32 {
             let begun = Instant::now();
-            let version: i64 =
-                sqlx::query_scalar("PRAGMA data_version").fetch_one(&mut plain).await.unwrap();
+            let version: i64 = sqlx::query_scalar("PRAGMA data_version")
+                .fetch_one(&mut plain)
+                .await
+                .unwrap();
             versions.push(begun.elapsed());
             black_box(version);
 
             // The other one's cursor stays behind a sequence that has gone on, which is the dearer case.
             if round == 1_000 {
-                writer.execute("UPDATE elsewhere SET n = n + 1 WHERE id = 1", []).unwrap();
+                writer
+                    .execute("UPDATE elsewhere SET n = n + 1 WHERE id = 1", [])
+                    .unwrap();
             }
             let (reader, cursor, times) = if round < 1_000 {
                 (&mut reader, &cursor, &mut polls)
@@ -123,7 +146,15 @@ const BY_HAND: &str = "SELECT l.seq, l.op, l.row_key, t.id, t.title, t.state, t.
     WHERE l.table_id = (SELECT table_id FROM change_contract_tables WHERE table_name = 't0')
       AND l.seq > ?1 AND l.seq <= ?2 ORDER BY l.seq";
 
-type ByHand = (i64, i64, i64, Option<i64>, Option<String>, Option<String>, Option<i64>);
+type ByHand = (
+    i64,
+    i64,
+    i64,
+    Option<i64>,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+);
 
 fn by_hand(connection: &Connection, cursor: &Cursor) -> Vec<ByHand> {
     let now: i64 = connection
@@ -134,21 +165,33 @@ fn by_hand(connection: &Connection, cursor: &Cursor) -> Vec<ByHand> {
     let mut statement = connection.prepare_cached(BY_HAND).unwrap();
     let rows = statement
         .query_map([cursor.seq, now], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
+            Ok((
+                row.get(0)?,
+                row.get(1)?,
+                row.get(2)?,
+                row.get(3)?,
+                row.get(4)?,
+                row.get(5)?,
+                row.get(6)?,
+            ))
         })
         .unwrap();
     rows.map(Result::unwrap).collect()
 }
 
 /// Changed rows, spread over all of the table.
-async fn changed(rows: u64) {
-    println!("| changed rows | rusqlite join by hand, µs | poll (keys), µs | ratio | poll and rows, one snapshot, µs | ratio |");
+async fn changed(rows: i64) {
+    println!(
+        "| changed rows | rusqlite join by hand, µs | poll (keys), µs | ratio | poll and rows, one snapshot, µs | ratio |"
+    );
     println!("|---:|---:|---:|---:|---:|---:|");
     let folder = tempfile::tempdir().unwrap();
     let writer = archive(&folder, 1, rows, 1_000).await;
     let path = folder.path().join("archive.db");
     let (mut reader, mut cursor) = open(&path).await;
-    for (k, rounds) in [(10_u64, 301), (1_000, 61), (10_000, 15)] {
+    // A reader like ours: a connection of its own, and nothing cached that another one wrote.
+    let hand_reader = Connection::open(&path).unwrap();
+    for (k, rounds) in [(10_i64, 301), (1_000, 61), (10_000, 15)] {
         let (mut hand, mut keys, mut both) = (vec![], vec![], vec![]);
         for round in 0..rounds {
             let step = rows / k;
@@ -156,7 +199,7 @@ async fn changed(rows: u64) {
             writer.execute(update, [step, round % step]).unwrap();
 
             let begun = Instant::now();
-            let found = by_hand(&writer, &cursor);
+            let found = by_hand(&hand_reader, &cursor);
             hand.push(begun.elapsed());
 
             let begun = Instant::now();
@@ -166,7 +209,10 @@ async fn changed(rows: u64) {
 
             let begun = Instant::now();
             let mut snapshot = reader.snapshot(Some(&cursor)).await.unwrap();
-            let read = snapshot.rows("t0", &["id", "title", "state", "n"]).await.unwrap();
+            let read = snapshot
+                .rows("t0", &["id", "title", "state", "n"])
+                .await
+                .unwrap();
             let poll = snapshot.end().await.unwrap();
             both.push(begun.elapsed());
             assert_eq!(read.len(), found.len());
@@ -174,6 +220,10 @@ async fn changed(rows: u64) {
             cursor = poll.next().cloned().unwrap();
         }
         let (hand, keys, both) = (median(hand), median(keys), median(both));
-        println!("| {k} | {hand:.0} | {keys:.0} | {:.2} | {both:.0} | {:.2} |", keys / hand, both / hand);
+        println!(
+            "| {k} | {hand:.0} | {keys:.0} | {:.2} | {both:.0} | {:.2} |",
+            keys / hand,
+            both / hand
+        );
     }
 }

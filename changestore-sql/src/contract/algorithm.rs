@@ -9,7 +9,7 @@ use super::decide::{Decision, RebuildReason, decide};
 use super::failure::{failed, is_schema};
 use super::identity::FileIdentity;
 use super::observe::{Observed, observe};
-use super::verify::{Condition, Verified, condition, verified};
+use super::verify::{Condition, Tables, Verified, condition, tables, unknown_family};
 
 /// What has become of a family since the cursor.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +64,7 @@ impl Question<'_> {
         let Some(verified) = memory else {
             return Ok(None);
         };
-        match self.observe(connection).await {
+        match self.observe(connection, &verified.tables).await {
             Ok(Some(observed)) if verified.holds(&observed) => {
                 self.conclude(observed, verified).map(Some)
             }
@@ -87,7 +87,8 @@ impl Question<'_> {
             Condition::Unarmed(table) => Some(RebuildReason::Unarmed(table)),
             Condition::Armed => None,
         };
-        let Some(observed) = self.observe(connection).await.map_err(failed)? else {
+        let tables = tables(connection, self.family).await?;
+        let Some(observed) = self.observe(connection, &tables).await.map_err(failed)? else {
             let reason = RebuildReason::Absent;
             return Ok(Poll::Rebuild { reason, next: None });
         };
@@ -97,15 +98,27 @@ impl Question<'_> {
                 next: Some(observed.seen.now),
             });
         }
-        let found = verified(connection, self.family, &observed.seen.now).await?;
-        self.conclude(observed, memory.insert(found))
+        if tables.by_id.is_empty() {
+            return Err(unknown_family(connection, self.family).await);
+        }
+        let verified = Verified::new(tables, &observed.seen.now);
+        self.conclude(observed, memory.insert(verified))
     }
 
     async fn observe(
         &self,
         connection: &mut SqliteConnection,
+        tables: &Tables,
     ) -> Result<Option<Observed>, sqlx::Error> {
-        observe(connection, self.family, self.cursor, self.file, self.at_most).await
+        observe(
+            connection,
+            self.family,
+            tables,
+            self.cursor,
+            self.file,
+            self.at_most,
+        )
+        .await
     }
 
     /// What the decision comes down to for the consumer.
@@ -118,7 +131,7 @@ impl Question<'_> {
                 next: Some(seen.now),
             }),
             Decision::Rows => {
-                let batch = Batch::unpack(&entries, &verified.tables)?;
+                let batch = Batch::unpack(&entries, &verified.tables.by_id)?;
                 let full = u32::try_from(batch.entries).is_ok_and(|read| read >= self.at_most);
                 let more = full && seen.last.is_some_and(|last| batch.last < last);
                 let mut next = seen.now;

@@ -1,7 +1,6 @@
 //! The changed rows: from the log's entries to distinct keys with their latest operation.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
@@ -100,42 +99,37 @@ impl Batch {
             Error::corrupt("an entry of the change contract's log cannot be read")
                 .with_source(error)
         })?;
-        let mut batch = Self {
-            rows: Vec::with_capacity(entries.len()),
-            entries: entries.len(),
-            last: 0,
-        };
-        let mut places = HashMap::with_capacity(entries.len());
-        let mut latest: Vec<Option<RowChange>> = Vec::with_capacity(entries.len());
-        for LogEntry(seq, table_id, code, key) in entries {
-            batch.last = seq;
+        let (count, last) = (entries.len(), entries.last().map_or(0, |entry| entry.0));
+        let mut latest = HashMap::with_capacity(count);
+        for LogEntry(seq, table_id, code, Packed(key)) in entries {
             let table = tables.get(&table_id);
             let table = table.ok_or_else(|| unreadable(seq, "it is of an unknown table"))?;
             let operation = Operation::from_code(code);
             let operation = operation.ok_or_else(|| unreadable(seq, "its op is not 1, 2 or 3"))?;
-            let key = RowKey::decode(key.0, table.key_columns.len())
+            let key = RowKey::decode(key, table.key_columns.len())
                 .ok_or_else(|| unreadable(seq, "its key is not of its table's shape"))?;
-            match places.entry((table_id, key.clone())) {
-                Entry::Occupied(mut place) => {
-                    latest[*place.get()] = None;
-                    place.insert(latest.len());
-                }
-                Entry::Vacant(place) => {
-                    place.insert(latest.len());
-                }
-            }
-            latest.push(Some(RowChange {
+            latest.insert((table_id, key), (seq, operation, table));
+        }
+        let mut latest: Vec<_> = latest.into_iter().collect();
+        latest.sort_unstable_by_key(|(_, (seq, ..))| *seq);
+        let rows = latest
+            .into_iter()
+            .map(|((_, key), (_, operation, table))| RowChange {
                 table: Arc::clone(&table.name),
                 key_columns: Arc::clone(&table.key_columns),
                 key,
                 operation,
-            }));
-        }
-        batch.rows.extend(latest.into_iter().flatten());
-        Ok(batch)
+            });
+        Ok(Self {
+            rows: rows.collect(),
+            entries: count,
+            last,
+        })
     }
 }
 
 fn unreadable(seq: i64, why: &str) -> Error {
-    Error::corrupt(format!("the change contract's log entry {seq} cannot be read: {why}"))
+    Error::corrupt(format!(
+        "the change contract's log entry {seq} cannot be read: {why}"
+    ))
 }

@@ -56,7 +56,10 @@ impl<'a> Fields<'a> {
         match value.as_object() {
             Some(map) => Ok(Self { inside, map }),
             None if inside.is_empty() => Err(refuse("it is not a JSON object".into())),
-            None => Err(refuse(format!("{} is not an object", inside.trim_end_matches('.')))),
+            None => Err(refuse(format!(
+                "{} is not an object",
+                inside.trim_end_matches('.')
+            ))),
         }
     }
 
@@ -122,8 +125,8 @@ impl FromStr for Cursor {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| refuse(format!("it is not JSON: {error}")))?;
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| refuse(format!("it is not JSON: {error}")))?;
         Self::try_from(value)
     }
 }
@@ -164,14 +167,38 @@ mod tests {
         for (from, to, named) in [
             (r#""e""#, "1", "epoch is not a text"),
             (r#""e""#, r#""""#, "epoch is not a text"),
-            (r#""generation":2"#, r#""generation":"2""#, "generation is not an integer"),
-            (r#""schema_version":3"#, r#""schema_version":3.5"#, "schema_version is not an integer"),
-            (r#""seq":4"#, r#""seq":-4"#, "seq is not an integer of 0 or more"),
+            (
+                r#""generation":2"#,
+                r#""generation":"2""#,
+                "generation is not an integer",
+            ),
+            (
+                r#""schema_version":3"#,
+                r#""schema_version":3.5"#,
+                "schema_version is not an integer",
+            ),
+            (
+                r#""seq":4"#,
+                r#""seq":-4"#,
+                "seq is not an integer of 0 or more",
+            ),
             (r#""seq":4,"#, "", "seq is missing"),
-            (r#""inode":6"#, r#""inode":null"#, "file.inode is not an integer"),
+            (
+                r#""inode":6"#,
+                r#""inode":null"#,
+                "file.inode is not an integer",
+            ),
             (r#""device":5,"#, "", "file.device is missing"),
-            (r#""born_ns":7"#, r#""born_ns":"now""#, "file.born_ns is not an integer or null"),
-            (r#"{"device":5,"inode":6,"born_ns":7}"#, "9", "file is not an object"),
+            (
+                r#""born_ns":7"#,
+                r#""born_ns":"now""#,
+                "file.born_ns is not an integer or null",
+            ),
+            (
+                r#"{"device":5,"inode":6,"born_ns":7}"#,
+                "9",
+                "file is not an object",
+            ),
         ] {
             let broken = STORED.replacen(from, to, 1);
             assert_ne!(broken, STORED);

@@ -74,7 +74,10 @@ impl fmt::Display for RebuildReason {
             Self::SequenceBehind => f.write_str("the archive is older than the cursor"),
             Self::Pruned => f.write_str("the log no longer reaches back to the cursor"),
             Self::TableMode(table) => {
-                write!(f, "the table {table:?} changed, of which only that is recorded")
+                write!(
+                    f,
+                    "the table {table:?} changed, of which only that is recorded"
+                )
             }
         }
     }
@@ -177,11 +180,26 @@ mod tests {
     #[test]
     fn what_makes_a_cursor_invalid_comes_first() {
         let rebuild = Decision::Rebuild;
-        assert_eq!(decision(|of| of.file.inode = 9), rebuild(RebuildReason::FileReplaced));
-        assert_eq!(decision(|of| of.file.born_ns = Some(9)), rebuild(RebuildReason::FileReplaced));
-        assert_eq!(decision(|of| of.epoch = "other".into()), rebuild(RebuildReason::Epoch));
-        assert_eq!(decision(|of| of.generation = 1), rebuild(RebuildReason::Generation));
-        assert_eq!(decision(|of| of.schema_version = 4), rebuild(RebuildReason::SchemaVersion));
+        assert_eq!(
+            decision(|of| of.file.inode = 9),
+            rebuild(RebuildReason::FileReplaced)
+        );
+        assert_eq!(
+            decision(|of| of.file.born_ns = Some(9)),
+            rebuild(RebuildReason::FileReplaced)
+        );
+        assert_eq!(
+            decision(|of| of.epoch = "other".into()),
+            rebuild(RebuildReason::Epoch)
+        );
+        assert_eq!(
+            decision(|of| of.generation = 1),
+            rebuild(RebuildReason::Generation)
+        );
+        assert_eq!(
+            decision(|of| of.schema_version = 4),
+            rebuild(RebuildReason::SchemaVersion)
+        );
         // Also where the sequence alone would say that nothing changed.
         let all = |of: &mut Cursor| (of.epoch, of.generation, of.seq) = ("other".into(), 1, 101);
         assert_eq!(decision(all), rebuild(RebuildReason::Epoch));
@@ -197,9 +215,15 @@ mod tests {
         };
         let old = cursor(|cursor| cursor.seq = 10);
         assert_eq!(decide(Some(&old), &seen), Decision::Unchanged);
-        assert_eq!(decide(None, &seen), Decision::Rebuild(RebuildReason::NoCursor));
+        assert_eq!(
+            decide(None, &seen),
+            Decision::Rebuild(RebuildReason::NoCursor)
+        );
         seen.last = Some(60);
-        assert_eq!(decide(Some(&old), &seen), Decision::Rebuild(RebuildReason::Pruned));
+        assert_eq!(
+            decide(Some(&old), &seen),
+            Decision::Rebuild(RebuildReason::Pruned)
+        );
         let counts = Decision::Rebuild(RebuildReason::TableMode("counts".into()));
         let recent = cursor(|cursor| cursor.seq = 55);
         assert_eq!(decide(Some(&recent), &seen), counts);

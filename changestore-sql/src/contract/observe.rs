@@ -13,8 +13,9 @@ use super::cursor::Cursor;
 use super::decide::Seen;
 use super::identity::FileIdentity;
 use super::packed;
+use super::verify::Tables;
 
-/// `?1` the family, `?2` the cursor's sequence, `?3` the most log entries; the log's entries packed
+/// `?1` the identifiers of the family's tables, `?2` the cursor's sequence, `?3` the most log entries, `?4` the family; the log's entries packed
 /// into one text, because each row that crosses over from the connection's thread costs more than its reading.
 ///
 /// `+l.table_id` keeps the planner on the log's own order. A bare `LIMIT ?3` would have SQLite prepare the statement
@@ -26,22 +27,21 @@ static OBSERVE: LazyLock<String> = LazyLock::new(|| {
        SELECT p.schema_version, s.epoch, s.generation, q.value, q.pruned_through,
          s.contract_version,
          CASE WHEN q.value > ?2 THEN (
-           SELECT max(t.last_seq) FROM change_contract_families f
-           JOIN change_contract_tables t ON t.table_name = f.table_name
-           WHERE f.family = ?1) END AS last
+           SELECT max(t.last_seq) FROM change_contract_tables t
+           WHERE t.table_id IN (SELECT value FROM json_each(?1))) END AS last,
+         CASE WHEN q.value > ?2 THEN (
+           SELECT count(*) FROM change_contract_families f WHERE f.family = ?4) END AS listed
        FROM change_contract_state s, change_contract_sequence q, pragma_schema_version p)
-     SELECT schema_version, epoch, generation, value, pruned_through, contract_version, last,
+     SELECT schema_version, epoch, generation, value, pruned_through, contract_version, listed, last,
        CASE WHEN last > ?2 THEN (
-         SELECT t.table_name FROM change_contract_families f
-         JOIN change_contract_tables t ON t.table_name = f.table_name
-         WHERE f.family = ?1 AND t.mode = 'table' AND t.last_seq > ?2 LIMIT 1) END,
+         SELECT t.table_name FROM change_contract_tables t
+         WHERE t.table_id IN (SELECT value FROM json_each(?1))
+           AND t.mode = 'table' AND t.last_seq > ?2 LIMIT 1) END,
        CASE WHEN last > ?2 THEN (
          SELECT group_concat({entry}) FROM (
            SELECT l.seq, l.table_id, l.op, l.row_key FROM change_contract_log l
            WHERE l.seq > ?2 AND l.seq <= last AND +l.table_id IN (
-             SELECT t.table_id FROM change_contract_families f
-             JOIN change_contract_tables t ON t.table_name = f.table_name
-             WHERE f.family = ?1)
+             SELECT value FROM json_each(?1))
            ORDER BY l.seq LIMIT +?3)) END
      FROM seen"
     )
@@ -52,6 +52,8 @@ static OBSERVE: LazyLock<String> = LazyLock::new(|| {
 pub(super) struct Observed {
     /// The contract's.
     pub(super) version: i64,
+    /// How many tables the family has, where that matters.
+    pub(super) listed: Option<i64>,
     pub(super) seen: Seen,
     /// The log's entries, packed; nothing where there are none.
     pub(super) entries: Vec<u8>,
@@ -62,6 +64,7 @@ pub(super) struct Observed {
 pub(super) async fn observe(
     connection: &mut SqliteConnection,
     family: &str,
+    tables: &Tables,
     cursor: Option<&Cursor>,
     file: FileIdentity,
     at_most: u32,
@@ -69,18 +72,20 @@ pub(super) async fn observe(
     // Without a cursor nothing can be after it.
     let seq = cursor.map_or(i64::MAX, |cursor| cursor.seq);
     let row = sqlx::query(OBSERVE.as_str())
-        .bind(family)
+        .bind(tables.ids.as_str())
         .bind(seq)
         .bind(at_most)
+        .bind(family)
         .fetch_optional(connection)
         .await?;
     row.map(|row| observed(&row, file)).transpose()
 }
 
 fn observed(row: &SqliteRow, file: FileIdentity) -> Result<Observed, sqlx::Error> {
-    let entries: Option<&[u8]> = row.try_get(8)?;
+    let entries: Option<&[u8]> = row.try_get(9)?;
     Ok(Observed {
         version: row.try_get(5)?,
+        listed: row.try_get(6)?,
         seen: Seen {
             now: Cursor {
                 schema_version: row.try_get(0)?,
@@ -90,8 +95,8 @@ fn observed(row: &SqliteRow, file: FileIdentity) -> Result<Observed, sqlx::Error
                 file,
             },
             pruned_through: row.try_get(4)?,
-            last: row.try_get(6)?,
-            table_mode: row.try_get(7)?,
+            last: row.try_get(7)?,
+            table_mode: row.try_get(8)?,
         },
         entries: entries.map(<[u8]>::to_vec).unwrap_or_default(),
     })

@@ -42,7 +42,10 @@ pub(super) fn array_sql(integers: &[&str], values: &[String]) -> String {
         .iter()
         .map(|value| format!("typeof({value}) IN ('real', 'blob')"))
         .collect();
-    format!("CASE WHEN {} THEN {lossless} ELSE {plain} END", tests.join(" OR "))
+    format!(
+        "CASE WHEN {} THEN {lossless} ELSE {plain} END",
+        tests.join(" OR ")
+    )
 }
 
 fn value_sql(value: &str) -> String {
@@ -122,7 +125,9 @@ impl<'de> Visitor<'de> for PackedVisitor {
         match map.next_key()? {
             Some("real") => map.next_value().map(|Scaled(m, e)| Value::Real(real(m, e))),
             Some("blob") => map.next_value().map(|Hex(bytes)| Value::Blob(bytes)),
-            _ => Err(A::Error::custom("a packed value is neither a REAL nor a BLOB")),
+            _ => Err(A::Error::custom(
+                "a packed value is neither a REAL nor a BLOB",
+            )),
         }
     }
 }
@@ -145,7 +150,7 @@ impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct HexVisitor;
 
-        impl<'de> Visitor<'de> for HexVisitor {
+        impl Visitor<'_> for HexVisitor {
             type Value = Hex;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -205,9 +210,14 @@ mod tests {
 
     /// What SQLite packs, and that it is the same when it comes back.
     async fn packed(connection: &mut SqliteConnection, expression: &str) -> Value {
-        let sql = format!("SELECT {} FROM (SELECT {expression} AS x)", array_sql(&[], &["x".into()]));
-        let text: Vec<u8> =
-            sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(connection).await.unwrap();
+        let sql = format!(
+            "SELECT {} FROM (SELECT {expression} AS x)",
+            array_sql(&[], &["x".into()])
+        );
+        let text: Vec<u8> = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
+            .fetch_one(connection)
+            .await
+            .unwrap();
         let mut rows: Vec<PackedRow> = arrays(&text).unwrap();
         rows.pop().unwrap().0.pop().unwrap()
     }
@@ -224,7 +234,10 @@ mod tests {
             ("'1'", text("1")),
             ("''", text("")),
             ("'{\"real\":[1,2]}'", text("{\"real\":[1,2]}")),
-            ("'a' || char(0, 1, 34, 92, 10, 8232) || '😀'", text("a\0\u{1}\"\\\n\u{2028}😀")),
+            (
+                "'a' || char(0, 1, 34, 92, 10, 8232) || '😀'",
+                text("a\0\u{1}\"\\\n\u{2028}😀"),
+            ),
             ("x''", Value::Blob(Vec::new())),
             ("x'00FF31'", Value::Blob(vec![0, 255, 0x31])),
             ("1.0", Value::Real(1.0)),
@@ -233,18 +246,35 @@ mod tests {
             ("-9e999", Value::Real(f64::NEG_INFINITY)),
             ("9007199254740993.0", Value::Real(9_007_199_254_740_992.0)),
         ] {
-            assert_eq!(packed(&mut connection, expression).await, value, "{expression}");
+            assert_eq!(
+                packed(&mut connection, expression).await,
+                value,
+                "{expression}"
+            );
         }
     }
 
     #[tokio::test]
     async fn every_real_comes_back_as_it_was() {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        let sql = format!("SELECT {} FROM (SELECT ?1 AS x)", array_sql(&[], &["x".into()]));
+        let sql = format!(
+            "SELECT {} FROM (SELECT ?1 AS x)",
+            array_sql(&[], &["x".into()])
+        );
         let mut bits = 1_u64;
-        let mut reals = vec![f64::MAX, f64::MIN, f64::MIN_POSITIVE, f64::from_bits(1), 1e22, 9.2e18, -9.3e18];
+        let mut reals = vec![
+            f64::MAX,
+            f64::MIN,
+            f64::MIN_POSITIVE,
+            f64::from_bits(1),
+            1e22,
+            9.2e18,
+            -9.3e18,
+        ];
         while reals.len() < 3_000 {
-            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            bits = bits
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let real = f64::from_bits(bits);
             if real.is_finite() {
                 reals.push(real);
@@ -263,7 +293,14 @@ mod tests {
 
     #[test]
     fn what_sqlite_does_not_write_is_refused() {
-        for text in ["[1.5]", "[true]", r#"[{"real":"1"}]"#, r#"[{"blob":"1"}]"#, r#"[{"x":1}]"#, "[18446744073709551615]"] {
+        for text in [
+            "[1.5]",
+            "[true]",
+            r#"[{"real":"1"}]"#,
+            r#"[{"blob":"1"}]"#,
+            r#"[{"x":1}]"#,
+            "[18446744073709551615]",
+        ] {
             assert!(arrays::<PackedRow>(text.as_bytes()).is_err(), "{text}");
         }
     }

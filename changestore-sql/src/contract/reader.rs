@@ -178,7 +178,7 @@ async fn connect(path: &Path) -> Result<(SqliteConnection, FileIdentity)> {
             .read_only(true)
             .busy_timeout(BUSY_TIMEOUT)
             // A batch comes packed, in few rows.
-            .row_buffer_size(4)
+            .row_buffer_size(8)
             .disable_statement_logging()
             .connect()
             .await

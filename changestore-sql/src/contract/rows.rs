@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use changestore_core::{Error, Result};
+use futures::TryStreamExt as _;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{Arguments as _, AssertSqlSafe, Row as _};
 
@@ -15,7 +16,7 @@ use super::value::Value;
 use super::verify::Table;
 
 /// Rows that come back as one packed value, and with it the most that is in memory twice.
-const CHUNK: usize = 64;
+const CHUNK: usize = 128;
 
 /// Keys that are bound one by one in a statement, where they cannot go into JSON.
 const BOUND: usize = 256;
@@ -58,14 +59,14 @@ impl<'a> RowSource<'a> {
                 self.read_by_bound(connection, keys, &mut found).await?;
             }
         }
-        if found.len() != changes.len() {
-            return Err(unreadable(&self.table.name));
-        }
-        let rows = changes.iter().zip(found).map(|(change, values)| ChangedRow {
-            key: change.key.clone(),
-            operation: change.operation,
-            values,
-        });
+        let rows = changes
+            .iter()
+            .zip(found)
+            .map(|(change, values)| ChangedRow {
+                key: change.key.clone(),
+                operation: change.operation,
+                values,
+            });
         Ok(rows.collect())
     }
 
@@ -89,12 +90,13 @@ impl<'a> RowSource<'a> {
             self.packed_row("k.key"),
             self.join(part),
         );
-        let rows = sqlx::query(AssertSqlSafe(sql))
+        let mut rows = sqlx::query(AssertSqlSafe(sql))
             .bind(json_of(keys, composite))
-            .fetch_all(connection)
-            .await
-            .map_err(failed)?;
-        for (row, keys) in rows.iter().zip(keys.chunks(CHUNK)) {
+            .fetch(connection);
+        // While one chunk is unpacked here, SQLite finds the next on its own thread.
+        for keys in keys.chunks(CHUNK) {
+            let row = rows.try_next().await.map_err(failed)?;
+            let row = row.ok_or_else(|| unreadable(&self.table.name))?;
             let packed: &[u8] = row.try_get(0).map_err(failed)?;
             self.unpack(packed, keys.len(), found)?;
         }
@@ -151,7 +153,11 @@ impl<'a> RowSource<'a> {
     /// its index; the others tell 1 from 1.0 and under NOCASE `a` from `A`.
     fn join(&self, part: impl Fn(usize) -> String) -> String {
         let mut join = format!("LEFT JOIN {} t ON ", quoted(&self.table.name));
-        let columns = self.table.key_columns.iter().zip(&*self.table.key_collations);
+        let columns = self
+            .table
+            .key_columns
+            .iter()
+            .zip(&*self.table.key_collations);
         for (place, (column, collation)) in columns.enumerate() {
             let and = if place == 0 { "" } else { " AND " };
             let (column, part) = (format!("t.{}", quoted(column)), part(place));
@@ -175,8 +181,11 @@ impl<'a> RowSource<'a> {
         found: &mut Vec<Option<Vec<Value>>>,
     ) -> Result<()> {
         let rows: Vec<PackedRow> = packed::arrays(packed).map_err(|error| {
-            Error::corrupt(format!("a row of {:?} holds text that is not UTF-8", self.table.name))
-                .with_source(error)
+            Error::corrupt(format!(
+                "a row of {:?} holds text that is not UTF-8",
+                self.table.name
+            ))
+            .with_source(error)
         })?;
         let first = found.len();
         found.resize(first + keys, None);
@@ -196,7 +205,9 @@ impl<'a> RowSource<'a> {
 }
 
 fn unreadable(table: &str) -> Error {
-    Error::corrupt(format!("a row of {table:?} came back in another shape than it was asked for"))
+    Error::corrupt(format!(
+        "a row of {table:?} came back in another shape than it was asked for"
+    ))
 }
 
 /// Whether SQLite reads the value from JSON as it was: it rounds REALs in another way and has no BLOBs, and

@@ -57,7 +57,11 @@ impl<'r> Snapshot<'r> {
             .iter()
             .filter(|change| *change.table == *table)
             .collect();
-        let table = verified.tables.values().find(|known| *known.name == *table);
+        let table = verified
+            .tables
+            .by_id
+            .values()
+            .find(|known| *known.name == *table);
         match table {
             Some(table) if !changes.is_empty() => {
                 let source = RowSource::new(table, columns);

@@ -1,8 +1,8 @@
 //! Whether the contract is there, of a known version, and armed; and which tables it tracks.
 //!
-//! Triggers come and go by DDL alone, DDL raises the schema version, and the owner's changes to the tracked tables
-//! and families raise the generation. A contract that was found whole is therefore not looked at again
-//! while these stand: looking costs a search of the schema for every table.
+//! Triggers come and go by DDL alone, DDL raises the schema version, and a table that joins a family raises the
+//! generation. A contract that was found whole is therefore not looked at again while these stand, and the family
+//! has as many tables as before: looking costs a search of the schema for every table.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use super::observe::Observed;
 const VERSION: i64 = 1;
 
 /// How many of the contract's five there are, as tables or as views; less than all is no contract.
-const PRESENT: &str = "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name IN (
+const PRESENT: &str =
+    "SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name IN (
     'change_contract_state', 'change_contract_sequence', 'change_contract_tables',
     'change_contract_families', 'change_contract_log')";
 
@@ -43,6 +44,8 @@ const TRACKED: &str = "
     SELECT t.table_id, t.table_name, t.key_columns FROM change_contract_families f
     JOIN change_contract_tables t ON t.table_name = f.table_name
     WHERE f.family = ?1";
+
+const LISTED: &str = "SELECT count(*) FROM change_contract_families WHERE family = ?1";
 
 const FAMILIES: &str = "SELECT DISTINCT family FROM change_contract_families ORDER BY family";
 
@@ -98,20 +101,42 @@ impl Collation {
     }
 }
 
+/// A family's tables.
+#[derive(Debug)]
+pub(super) struct Tables {
+    pub(super) by_id: HashMap<i64, Table>,
+    /// How many tables the family has, those among them that are not tracked.
+    listed: i64,
+    /// A JSON array of the identifiers.
+    pub(super) ids: String,
+}
+
 /// A contract that was found whole and armed for a family.
 #[derive(Debug)]
 pub(super) struct Verified {
     epoch: String,
     generation: i64,
     schema_version: i64,
-    pub(super) tables: HashMap<i64, Table>,
+    pub(super) tables: Tables,
 }
 
 impl Verified {
+    pub(super) fn new(tables: Tables, now: &Cursor) -> Self {
+        Self {
+            epoch: now.epoch.clone(),
+            generation: now.generation,
+            schema_version: now.schema_version,
+            tables,
+        }
+    }
+
     /// Whether it still is, by what can have changed since.
     pub(super) fn holds(&self, observed: &Observed) -> bool {
         let now = &observed.seen.now;
         observed.version == VERSION
+            && observed
+                .listed
+                .is_none_or(|listed| listed == self.tables.listed)
             && self.epoch == now.epoch
             && self.generation == now.generation
             && self.schema_version == now.schema_version
@@ -140,10 +165,11 @@ pub(super) async fn condition(
         return Ok(Condition::Unusable(RebuildReason::Absent));
     }
     // Alone: of another version nothing else is known.
-    let version: Option<i64> = sqlx::query_scalar("SELECT contract_version FROM change_contract_state")
-        .fetch_optional(&mut *connection)
-        .await
-        .map_err(failed)?;
+    let version: Option<i64> =
+        sqlx::query_scalar("SELECT contract_version FROM change_contract_state")
+            .fetch_optional(&mut *connection)
+            .await
+            .map_err(failed)?;
     match version {
         None => return Ok(Condition::Unusable(RebuildReason::Absent)),
         Some(VERSION) => {}
@@ -159,19 +185,15 @@ pub(super) async fn condition(
     Ok(unarmed.map_or(Condition::Armed, Condition::Unarmed))
 }
 
-/// The family's tables, of a contract that is armed.
-pub(super) async fn verified(
-    connection: &mut SqliteConnection,
-    family: &str,
-    now: &Cursor,
-) -> Result<Verified> {
+/// The family's tables that are tracked; none where there is no such family.
+pub(super) async fn tables(connection: &mut SqliteConnection, family: &str) -> Result<Tables> {
     let rows = sqlx::query(TRACKED)
         .bind(family)
         .fetch_all(&mut *connection)
         .await
         .map_err(failed)?;
     let collations = collations(connection, family).await?;
-    let mut tables = HashMap::with_capacity(rows.len());
+    let mut by_id = HashMap::with_capacity(rows.len());
     for row in rows {
         let id = row.try_get(0).map_err(failed)?;
         let name: String = row.try_get(1).map_err(failed)?;
@@ -185,17 +207,16 @@ pub(super) async fn verified(
             key_collations: key_columns.iter().map(of_column).collect(),
             key_columns: key_columns.into(),
         };
-        tables.insert(id, table);
+        by_id.insert(id, table);
     }
-    if tables.is_empty() {
-        return Err(unknown_family(connection, family).await);
-    }
-    Ok(Verified {
-        epoch: now.epoch.clone(),
-        generation: now.generation,
-        schema_version: now.schema_version,
-        tables,
-    })
+    let ids: Vec<_> = by_id.keys().collect();
+    let ids = serde_json::json!(ids).to_string();
+    let listed = sqlx::query_scalar(LISTED)
+        .bind(family)
+        .fetch_one(connection)
+        .await
+        .map_err(failed)?;
+    Ok(Tables { by_id, listed, ids })
 }
 
 /// A table in table mode has no key.
@@ -204,8 +225,10 @@ fn key_columns(table: &str, stored: Option<&str>) -> Result<Vec<String>> {
         return Ok(Vec::new());
     };
     serde_json::from_str(stored).map_err(|error| {
-        Error::corrupt(format!("the key columns of {table:?} are not a JSON array of names"))
-            .with_source(error)
+        Error::corrupt(format!(
+            "the key columns of {table:?} are not a JSON array of names"
+        ))
+        .with_source(error)
     })
 }
 
@@ -228,7 +251,7 @@ async fn collations(
 }
 
 /// A family without tables never changes: a mistyped name must not look like that.
-async fn unknown_family(connection: &mut SqliteConnection, family: &str) -> Error {
+pub(super) async fn unknown_family(connection: &mut SqliteConnection, family: &str) -> Error {
     let known: Result<Vec<String>, _> = sqlx::query_scalar(FAMILIES).fetch_all(connection).await;
     match known {
         Ok(known) if known.is_empty() => {
@@ -236,7 +259,10 @@ async fn unknown_family(connection: &mut SqliteConnection, family: &str) -> Erro
         }
         Ok(known) => Error::invalid_argument(
             "family",
-            format!("the archive has no family {family:?}, it has {}", known.join(", ")),
+            format!(
+                "the archive has no family {family:?}, it has {}",
+                known.join(", ")
+            ),
         ),
         Err(error) => failed(error),
     }

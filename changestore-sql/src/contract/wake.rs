@@ -64,9 +64,13 @@ fn watch(path: &Path, written: Arc<Notify>) -> notify::Result<RecommendedWatcher
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         let concerns = match &event {
             // Reading an archive is an event, too.
-            Ok(event) => !event.kind.is_access() && event.paths.iter().any(|path| {
-                path.file_name().is_some_and(|of| names.iter().any(|name| name == of))
-            }),
+            Ok(event) => {
+                !event.kind.is_access()
+                    && event.paths.iter().any(|path| {
+                        path.file_name()
+                            .is_some_and(|of| names.iter().any(|name| name == of))
+                    })
+            }
             // Some were lost: it may have been the one.
             Err(_) => true,
         };
@@ -118,7 +122,7 @@ mod tests {
             std::fs::write(&path, "").unwrap();
             let wake = Wake::new(&path);
             std::fs::write(folder.path().join(written), "x").unwrap();
-            let told = timeout(Duration::from_secs(60), wake.written.notified()).await;
+            let told = timeout(Duration::from_mins(1), wake.written.notified()).await;
             assert!(told.is_ok(), "{written}");
         }
     }

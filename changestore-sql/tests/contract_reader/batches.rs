@@ -45,9 +45,15 @@ async fn a_row_that_changes_often_is_given_once_in_a_batch() {
     );
     match consumer.step().await {
         Poll::Rows(changes) => {
-            let rows: Vec<_> =
-                changes.rows.iter().map(|row| (row.key.to_string(), row.operation.as_str())).collect();
-            assert_eq!(rows, [("2".to_owned(), "delete"), ("1".to_owned(), "update")]);
+            let rows: Vec<_> = changes
+                .rows
+                .iter()
+                .map(|row| (row.key.to_string(), row.operation.as_str()))
+                .collect();
+            assert_eq!(
+                rows,
+                [("2".to_owned(), "delete"), ("1".to_owned(), "update")]
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -55,7 +61,9 @@ async fn a_row_that_changes_often_is_given_once_in_a_batch() {
 
 /// The file's log of writes, in bytes.
 fn wal(archive: &Archive) -> u64 {
-    std::fs::metadata(archive.path.with_extension("db-wal")).unwrap().len()
+    std::fs::metadata(archive.path.with_extension("db-wal"))
+        .unwrap()
+        .len()
 }
 
 /// Whether a checkpoint could empty the log of writes.
@@ -78,13 +86,17 @@ async fn nothing_is_pinned_between_batches() {
         let poll = reader.poll(cursor.as_ref()).await.unwrap();
         assert!(matches!(&poll, Poll::Rows(changes) if changes.more));
         cursor = poll.next().cloned();
-        writer.execute_batch("INSERT INTO other(v) VALUES (1)").unwrap();
+        writer
+            .execute_batch("INSERT INTO other(v) VALUES (1)")
+            .unwrap();
         assert!(checkpoint(&writer));
         assert_eq!(wal(&archive), 0);
     }
     // A snapshot does pin it, until it ends; also with a batch that nobody has looked at.
     let snapshot = reader.snapshot(cursor.as_ref()).await.unwrap();
-    writer.execute_batch("INSERT INTO other(v) VALUES (1)").unwrap();
+    writer
+        .execute_batch("INSERT INTO other(v) VALUES (1)")
+        .unwrap();
     assert!(!checkpoint(&writer));
     snapshot.end().await.unwrap();
     assert!(checkpoint(&writer));
@@ -109,7 +121,9 @@ async fn a_dropped_poll_leaves_no_transaction() {
         drop(poll);
         // The next call waits for what was begun, and for its end.
         reader.poll(None).await.unwrap();
-        writer.execute_batch("INSERT INTO other(v) VALUES (1)").unwrap();
+        writer
+            .execute_batch("INSERT INTO other(v) VALUES (1)")
+            .unwrap();
         assert!(checkpoint(&writer), "dropped after {steps} steps");
     }
 }

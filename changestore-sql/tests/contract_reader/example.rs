@@ -55,7 +55,12 @@ async fn its_cursor_is_ours_too() {
     run(&archive.path, "rows", &stored);
     archive.run("INSERT INTO plain(id) VALUES (7)");
     let cursor: Cursor = std::fs::read_to_string(&stored).unwrap().parse().unwrap();
-    let poll = archive.reader("rows").await.poll(Some(&cursor)).await.unwrap();
+    let poll = archive
+        .reader("rows")
+        .await
+        .poll(Some(&cursor))
+        .await
+        .unwrap();
     assert!(matches!(&poll, Poll::Rows(changes) if changes.rows.len() == 1));
     std::fs::write(&stored, poll.next().unwrap().to_string()).unwrap();
     assert_eq!(run(&archive.path, "rows", &stored), "unchanged\n");

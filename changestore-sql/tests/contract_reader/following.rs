@@ -8,10 +8,12 @@ use crate::archive::Archive;
 use crate::typed;
 
 /// Far longer than any of it takes; it ends a test that would hang.
-const HANGS: Duration = Duration::from_secs(60);
+const HANGS: Duration = Duration::from_mins(1);
 
 async fn in_time<T>(wait: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANGS, wait).await.expect("no change was told in a minute")
+    tokio::time::timeout(HANGS, wait)
+        .await
+        .expect("no change was told in a minute")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -20,21 +22,36 @@ async fn each_change_is_told_once_and_in_order() {
     let mut reader = archive.reader("rows").await.with_batch(5);
     let mut follow = reader.follow(None);
     let first = in_time(follow.next()).await.unwrap();
-    assert!(matches!(first, Poll::Rebuild { reason: RebuildReason::NoCursor, .. }));
+    assert!(matches!(
+        first,
+        Poll::Rebuild {
+            reason: RebuildReason::NoCursor,
+            ..
+        }
+    ));
 
     let path = archive.path.clone();
     let writer = std::thread::spawn(move || {
         let connection = crate::archive::connect(&path);
         for id in 1..=500 {
-            connection.execute("INSERT INTO plain(id) VALUES (?1)", [id]).unwrap();
-            connection.execute("INSERT INTO other(v) VALUES (?1)", [id]).unwrap();
+            connection
+                .execute("INSERT INTO plain(id) VALUES (?1)", [id])
+                .unwrap();
+            connection
+                .execute("INSERT INTO other(v) VALUES (?1)", [id])
+                .unwrap();
         }
     });
     let mut told = Vec::new();
     while told.len() < 500 {
         match in_time(follow.next()).await.unwrap() {
             Poll::Rows(changes) => {
-                told.extend(changes.rows.iter().map(|row| typed::key(&row.key).join("|")));
+                told.extend(
+                    changes
+                        .rows
+                        .iter()
+                        .map(|row| typed::key(&row.key).join("|")),
+                );
             }
             other => panic!("{other:?}"),
         }
@@ -87,7 +104,10 @@ async fn a_dropped_wait_loses_nothing() {
             Some(poll) => poll,
             None => in_time(follow.next()).await.unwrap(),
         };
-        assert!(matches!(told, Poll::Rows(changes) if changes.rows.len() == 1), "{steps} steps");
+        assert!(
+            matches!(told, Poll::Rows(changes) if changes.rows.len() == 1),
+            "{steps} steps"
+        );
     }
 }
 
@@ -99,7 +119,10 @@ async fn it_goes_on_in_the_file_that_took_the_place() {
     in_time(follow.next()).await.unwrap();
 
     let aside = archive.path.with_extension("aside");
-    archive.connect().execute("VACUUM INTO ?1", [aside.to_str().unwrap()]).unwrap();
+    archive
+        .connect()
+        .execute("VACUUM INTO ?1", [aside.to_str().unwrap()])
+        .unwrap();
     std::fs::remove_file(&archive.path).unwrap();
     for suffix in ["db-wal", "db-shm"] {
         let _ = std::fs::remove_file(archive.path.with_extension(suffix));
@@ -108,9 +131,21 @@ async fn it_goes_on_in_the_file_that_took_the_place() {
     assert!(futures::poll!(Box::pin(follow.next())).is_pending());
     std::fs::rename(aside, &archive.path).unwrap();
     let poll = in_time(follow.next()).await.unwrap();
-    assert!(matches!(poll, Poll::Rebuild { reason: RebuildReason::FileReplaced, .. }), "{poll:?}");
+    assert!(
+        matches!(
+            poll,
+            Poll::Rebuild {
+                reason: RebuildReason::FileReplaced,
+                ..
+            }
+        ),
+        "{poll:?}"
+    );
     archive.run("INSERT INTO plain(v) VALUES (1)");
-    assert!(matches!(in_time(follow.next()).await.unwrap(), Poll::Rows(_)));
+    assert!(matches!(
+        in_time(follow.next()).await.unwrap(),
+        Poll::Rows(_)
+    ));
 }
 
 #[tokio::test]
@@ -126,16 +161,31 @@ async fn without_a_contract_each_commit_is_told_and_no_more() {
     assert!(futures::poll!(Box::pin(follow.next())).is_pending());
     archive.run("INSERT INTO other(v) VALUES (1)");
     assert_eq!(in_time(follow.next()).await.unwrap(), absent);
-    archive.owner().await.enable(&crate::archive::plan()).await.unwrap();
+    archive
+        .owner()
+        .await
+        .enable(&crate::archive::plan())
+        .await
+        .unwrap();
     let poll = in_time(follow.next()).await.unwrap();
-    assert!(matches!(poll, Poll::Rebuild { reason: RebuildReason::NoCursor, .. }), "{poll:?}");
+    assert!(
+        matches!(
+            poll,
+            Poll::Rebuild {
+                reason: RebuildReason::NoCursor,
+                ..
+            }
+        ),
+        "{poll:?}"
+    );
 }
 
 /// Threads of this process with such a name.
 #[cfg(target_os = "linux")]
 fn threads(name: &str) -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    let names =
+        tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|comm| comm.starts_with(name)).count()
 }
 
@@ -153,7 +203,11 @@ async fn dropping_it_ends_the_watch_and_leaves_the_reader() {
     }
     let deadline = Instant::now() + HANGS;
     while threads(WATCHER) >= 100 {
-        assert!(Instant::now() < deadline, "{} watchers are left", threads(WATCHER));
+        assert!(
+            Instant::now() < deadline,
+            "{} watchers are left",
+            threads(WATCHER)
+        );
         std::thread::yield_now();
     }
     reader.poll(None).await.unwrap();

@@ -168,7 +168,9 @@ fn run(connection: &Connection, statements: &[String]) {
 
 fn attached(path: &Path, statements: &[String]) {
     let connection = Connection::open_in_memory().unwrap();
-    connection.execute("ATTACH ?1 AS archive", [path.to_str().unwrap()]).unwrap();
+    connection
+        .execute("ATTACH ?1 AS archive", [path.to_str().unwrap()])
+        .unwrap();
     run(&connection, statements);
 }
 
@@ -182,7 +184,12 @@ fn shell(path: &Path, statements: &[String]) {
         .spawn()
         .expect("sqlite3, the shell, is one of the writers: it must be installed");
     let script = statements.join(";\n") + ";\n";
-    shell.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    shell
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(script.as_bytes())
+        .unwrap();
     shell.wait().unwrap();
 }
 
@@ -208,7 +215,12 @@ fn of_python(answer: &Value) -> Answer {
                 number(&cursor["seq"]),
             )
         }),
-        rows: answer["rows"].as_array().unwrap().iter().map(ToString::to_string).collect(),
+        rows: answer["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     }
 }
 
@@ -219,20 +231,22 @@ async fn of_ours(reader: &mut ContractReader, cursor: Option<&Cursor>) -> Answer
     for (table, _, _) in TABLES {
         let columns = python_columns(table);
         for row in snapshot.rows(table, columns).await.unwrap() {
-            let values: Option<Vec<_>> =
-                row.values.map(|values| values.iter().map(typed::ours).collect());
-            let row = serde_json::json!([
-                table,
-                typed::key(&row.key),
-                row.operation.as_str(),
-                values
-            ]);
+            let values: Option<Vec<_>> = row
+                .values
+                .map(|values| values.iter().map(typed::ours).collect());
+            let row =
+                serde_json::json!([table, typed::key(&row.key), row.operation.as_str(), values]);
             rows.insert(row.to_string());
         }
     }
     let poll = snapshot.end().await.unwrap();
     let cursor = poll.next().map(|next| {
-        (next.epoch.clone(), next.generation, next.schema_version, next.seq)
+        (
+            next.epoch.clone(),
+            next.generation,
+            next.schema_version,
+            next.seq,
+        )
     });
     let decision = match &poll {
         Poll::Unchanged { .. } => "unchanged",
@@ -270,29 +284,45 @@ async fn history(seed: u64, oracle: &mut Oracle, template: &Path) {
         log: format!("seed {seed}\n"),
     };
     if history.random.once_in(5) {
-        history.application.pragma_update(None, "journal_mode", "delete").unwrap();
+        history
+            .application
+            .pragma_update(None, "journal_mode", "delete")
+            .unwrap();
     }
     let path = history.archive.path.clone();
     let all: Vec<_> = TABLES.iter().map(|(table, ..)| *table).collect();
     let batch = u32::try_from(1 + history.random.below(7)).unwrap();
     let mut consumer = Consumer::new(&path, "rows", &all, batch).await;
-    let mut readers = [history.archive.reader("rows").await, history.archive.reader("counted").await];
+    let mut readers = [
+        history.archive.reader("rows").await,
+        history.archive.reader("counted").await,
+    ];
     let mut cursors = [Value::Null, Value::Null];
     let mut settled = false;
     for step in 0..STEPS {
         let effect = history.step().await;
         let log = &history.log;
         for (reader, cursor) in readers.iter_mut().zip(&mut cursors) {
-            let theirs = history.oracle.poll(&path, &reader.family().to_owned(), cursor);
+            let theirs = history
+                .oracle
+                .poll(&path, &reader.family().to_owned(), cursor);
             let given: Option<Cursor> = serde_json::from_value(cursor.clone()).ok();
             let ours = of_ours(reader, given.as_ref()).await;
-            assert_eq!(ours, of_python(&theirs), "ours and the contract's own SQL, at\n{log}");
+            assert_eq!(
+                ours,
+                of_python(&theirs),
+                "ours and the contract's own SQL, at\n{log}"
+            );
             let polled = reader.poll(given.as_ref()).await.unwrap();
             let keys = match &polled {
                 Poll::Rows(changes) => changes.rows.len(),
                 _ => 0,
             };
-            assert_eq!(keys, ours.rows.len(), "with a snapshot and without, at\n{log}");
+            assert_eq!(
+                keys,
+                ours.rows.len(),
+                "with a snapshot and without, at\n{log}"
+            );
             match effect {
                 Effect::Rebuild => assert_eq!(ours.decision, "rebuild", "at\n{log}"),
                 Effect::Nothing if settled => {
@@ -324,7 +354,9 @@ async fn template() -> Archive {
         run(&connection, &statements);
     }
     archive.owner().await.enable(&plan()).await.unwrap();
-    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    connection
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
     archive
 }
 
@@ -334,11 +366,16 @@ fn setting(name: &str, otherwise: u64) -> u64 {
 
 #[test]
 fn our_reader_agrees_with_the_contracts_own_sql_and_keeps_a_true_copy() {
-    let (first, many) = (setting("CONTRACT_SEED", 1), setting("CONTRACT_HISTORIES", 2_000));
+    let (first, many) = (
+        setting("CONTRACT_SEED", 1),
+        setting("CONTRACT_HISTORIES", 2_000),
+    );
     std::thread::scope(|threads| {
         for share in 0..2 {
             threads.spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build();
                 runtime.unwrap().block_on(async {
                     let template = template().await;
                     let mut oracle = Oracle::start();

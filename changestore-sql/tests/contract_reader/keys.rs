@@ -30,7 +30,15 @@ async fn changed(
 ) -> Vec<(String, Option<String>)> {
     let cursor = reader.poll(None).await.unwrap().next().cloned();
     connection.execute_batch(sql).unwrap();
-    rows(reader.snapshot(cursor.as_ref()).await.unwrap().rows(table, columns).await.unwrap())
+    rows(
+        reader
+            .snapshot(cursor.as_ref())
+            .await
+            .unwrap()
+            .rows(table, columns)
+            .await
+            .unwrap(),
+    )
 }
 
 fn rows(rows: Vec<ChangedRow>) -> Vec<(String, Option<String>)> {
@@ -53,7 +61,14 @@ fn expected(rows: &[(&str, Option<&str>)]) -> Vec<(String, Option<String>)> {
 async fn a_key_of_another_case_is_another_key() {
     let schema = "CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY COLLATE NOCASE, v); INSERT INTO t VALUES ('A', 1)";
     let (_archive, mut reader, connection) = tracked(schema, "t").await;
-    let found = changed(&mut reader, &connection, "UPDATE t SET k = 'a'", "t", &["k", "v"]).await;
+    let found = changed(
+        &mut reader,
+        &connection,
+        "UPDATE t SET k = 'a'",
+        "t",
+        &["k", "v"],
+    )
+    .await;
     assert_eq!(found, expected(&[("tA", None), ("ta", Some("ta|i1"))]));
 }
 
@@ -74,14 +89,24 @@ async fn a_key_of_another_type_is_another_key() {
     );
     let sql = "UPDATE t SET k = 2 WHERE v = 'real'";
     let found = changed(&mut reader, &connection, sql, "t", &["v"]).await;
-    assert_eq!(found, expected(&[("r4000000000000000", None), ("i2", Some("treal"))]));
+    assert_eq!(
+        found,
+        expected(&[("r4000000000000000", None), ("i2", Some("treal"))])
+    );
 }
 
 #[tokio::test]
 async fn an_index_of_another_collation_than_its_column() {
     let schema = "CREATE TABLE t(k TEXT NOT NULL, v, PRIMARY KEY(k COLLATE RTRIM)); INSERT INTO t VALUES ('a ', 1)";
     let (_archive, mut reader, connection) = tracked(schema, "t").await;
-    let found = changed(&mut reader, &connection, "UPDATE t SET k = 'a'", "t", &["v"]).await;
+    let found = changed(
+        &mut reader,
+        &connection,
+        "UPDATE t SET k = 'a'",
+        "t",
+        &["v"],
+    )
+    .await;
     assert_eq!(found, expected(&[("ta ", None), ("ta", Some("i1"))]));
 }
 
@@ -90,14 +115,25 @@ async fn texts_with_nul_and_control_characters() {
     let schema = "CREATE TABLE t(k TEXT NOT NULL PRIMARY KEY, v)";
     let (archive, mut reader, connection) = tracked(schema, "t").await;
     let cursor = reader.poll(None).await.unwrap().next().cloned();
-    let keys = ["a\0b", "a\0c", "a", "\u{1}\u{1f}\"\\/\n", "\u{7f}\u{2028}\u{10ffff}"];
+    let keys = [
+        "a\0b",
+        "a\0c",
+        "a",
+        "\u{1}\u{1f}\"\\/\n",
+        "\u{7f}\u{2028}\u{10ffff}",
+    ];
     for key in keys {
-        connection.execute("INSERT INTO t VALUES (?1, ?1)", [key]).unwrap();
+        connection
+            .execute("INSERT INTO t VALUES (?1, ?1)", [key])
+            .unwrap();
     }
     let mut snapshot = reader.snapshot(cursor.as_ref()).await.unwrap();
     let found = rows(snapshot.rows("t", &["v"]).await.unwrap());
     snapshot.end().await.unwrap();
-    let same: Vec<_> = keys.iter().map(|key| (format!("t{key}"), Some(format!("t{key}")))).collect();
+    let same: Vec<_> = keys
+        .iter()
+        .map(|key| (format!("t{key}"), Some(format!("t{key}"))))
+        .collect();
     assert_eq!(found, same);
 
     // Composite, and without the NUL that takes another way.
@@ -108,7 +144,9 @@ async fn texts_with_nul_and_control_characters() {
         let cursor = reader.poll(None).await.unwrap().next().cloned();
         connection.execute("DELETE FROM t", []).unwrap();
         for key in keys {
-            connection.execute("INSERT INTO t VALUES (?1, ?1, ?1)", [key]).unwrap();
+            connection
+                .execute("INSERT INTO t VALUES (?1, ?1, ?1)", [key])
+                .unwrap();
         }
         let mut snapshot = reader.snapshot(cursor.as_ref()).await.unwrap();
         let found = rows(snapshot.rows("t", &["v"]).await.unwrap());
@@ -126,7 +164,16 @@ async fn every_real_comes_back_as_it_was() {
     let (_archive, mut reader, connection) = tracked(schema, "t").await;
     let cursor = reader.poll(None).await.unwrap().next().cloned();
     let mut random = Random(3);
-    let mut reals = vec![0.1 + 0.2, f64::MAX, f64::MIN_POSITIVE, 5e-324, f64::INFINITY, f64::NEG_INFINITY, 1e22, 1e23];
+    let mut reals = vec![
+        0.1 + 0.2,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        5e-324,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        1e22,
+        1e23,
+    ];
     while reals.len() < 5_000 {
         let real = f64::from_bits(random.next());
         if !real.is_nan() {
@@ -135,7 +182,9 @@ async fn every_real_comes_back_as_it_was() {
     }
     connection.execute_batch("BEGIN").unwrap();
     for (n, real) in (0_i64..).zip(&reals) {
-        connection.execute("INSERT INTO t VALUES (?1, ?2, ?1)", params![real, n]).unwrap();
+        connection
+            .execute("INSERT INTO t VALUES (?1, ?2, ?1)", params![real, n])
+            .unwrap();
     }
     connection.execute_batch("COMMIT").unwrap();
     let mut snapshot = reader.snapshot(cursor.as_ref()).await.unwrap();
@@ -143,7 +192,10 @@ async fn every_real_comes_back_as_it_was() {
     snapshot.end().await.unwrap();
     for (n, (real, (key, row))) in reals.iter().zip(&found).enumerate() {
         let real = format!("r{:016x}", real.to_bits());
-        assert_eq!((key, row), (&format!("{real}|i{n}"), &Some(format!("{real}|{real}"))));
+        assert_eq!(
+            (key, row),
+            (&format!("{real}|i{n}"), &Some(format!("{real}|{real}")))
+        );
     }
     assert_eq!(found.len(), reals.len());
 }
@@ -196,8 +248,13 @@ async fn a_column_that_is_not_there_is_an_error() {
     let schema = "CREATE TABLE t(k INTEGER PRIMARY KEY, v)";
     let (_archive, mut reader, connection) = tracked(schema, "t").await;
     let cursor = reader.poll(None).await.unwrap().next().cloned();
-    connection.execute_batch("INSERT INTO t VALUES (1, 2)").unwrap();
+    connection
+        .execute_batch("INSERT INTO t VALUES (1, 2)")
+        .unwrap();
     let mut snapshot = reader.snapshot(cursor.as_ref()).await.unwrap();
     let error = snapshot.rows("t", &["w"]).await.unwrap_err();
-    assert!(matches!(error.kind(), changestore_core::ErrorKind::Configuration), "{error}");
+    assert!(
+        matches!(error.kind(), changestore_core::ErrorKind::Configuration),
+        "{error}"
+    );
 }

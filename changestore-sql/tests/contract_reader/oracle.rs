@@ -40,7 +40,11 @@ impl Oracle {
         let mut line = String::new();
         self.answers.read_line(&mut line).unwrap();
         let answer: Value = serde_json::from_str(&line).expect("the Python process has ended");
-        assert!(answer.get("error").is_none(), "{} of {request}", answer["error"]);
+        assert!(
+            answer.get("error").is_none(),
+            "{} of {request}",
+            answer["error"]
+        );
         answer
     }
 

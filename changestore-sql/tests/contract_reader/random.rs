@@ -28,9 +28,36 @@ impl Random {
 }
 
 /// Few values, so that statements meet; one of each kind of trouble.
-const TEXTS: &[&str] = &["'a'", "'A'", "'b'", "'a '", "''", "'1'", "'é'", "'😀\"\\,]'", "char(10)"];
-const INTEGERS: &[&str] = &["1", "2", "3", "4", "-1", "9223372036854775807", "-9223372036854775807 - 1"];
-const REALS: &[&str] = &["1.0", "0.1 + 0.2", "1.0000000000000002", "9e999", "-9e999", "5e-324", "-2.5", "9007199254740993.0"];
+const TEXTS: &[&str] = &[
+    "'a'",
+    "'A'",
+    "'b'",
+    "'a '",
+    "''",
+    "'1'",
+    "'é'",
+    "'😀\"\\,]'",
+    "char(10)",
+];
+const INTEGERS: &[&str] = &[
+    "1",
+    "2",
+    "3",
+    "4",
+    "-1",
+    "9223372036854775807",
+    "-9223372036854775807 - 1",
+];
+const REALS: &[&str] = &[
+    "1.0",
+    "0.1 + 0.2",
+    "1.0000000000000002",
+    "9e999",
+    "-9e999",
+    "5e-324",
+    "-2.5",
+    "9007199254740993.0",
+];
 const BLOBS: &[&str] = &["x'31'", "x'00ff'", "x''", "x'22'"];
 
 fn any(random: &mut Random) -> &'static str {
@@ -96,8 +123,9 @@ fn matching(random: &mut Random, table: &str) -> String {
     }
 }
 
-pub(crate) const TRACKED: &[&str] =
-    &["plain", "child", "nocase", "mixed", "heap", "pair", "gauge", "a b", "counts"];
+pub(crate) const TRACKED: &[&str] = &[
+    "plain", "child", "nocase", "mixed", "heap", "pair", "gauge", "a b", "counts",
+];
 
 /// One statement that writes to this table, or tries to.
 pub(crate) fn write(random: &mut Random, table: &str) -> String {
@@ -122,10 +150,20 @@ pub(crate) fn write(random: &mut Random, table: &str) -> String {
     }
     let (listed, values) = (listed.join(", "), values.join(", "));
     let changed = match rest.len() {
-        2 if random.once_in(3) => format!("{} = {}", rest[1], random.one_of(&["NULL", "1", "2", "3"])),
+        2 if random.once_in(3) => {
+            format!("{} = {}", rest[1], random.one_of(&["NULL", "1", "2", "3"]))
+        }
         _ => format!("{} = {}", rest[0], value(random)),
     };
-    let or = random.one_of(&["", "", "", " OR IGNORE", " OR REPLACE", " OR FAIL", " OR ABORT"]);
+    let or = random.one_of(&[
+        "",
+        "",
+        "",
+        " OR IGNORE",
+        " OR REPLACE",
+        " OR FAIL",
+        " OR ABORT",
+    ]);
     match random.below(16) {
         0..5 => format!("INSERT{or} INTO {name}({listed}) VALUES ({values})"),
         5 => format!("REPLACE INTO {name}({listed}) VALUES ({values})"),
@@ -144,7 +182,10 @@ pub(crate) fn write(random: &mut Random, table: &str) -> String {
                 .zip(key(random, table))
                 .map(|(column, part)| format!("{column} = {part}"))
                 .collect();
-            format!("UPDATE{or} {name} SET {} WHERE {matching}", new_key.join(", "))
+            format!(
+                "UPDATE{or} {name} SET {} WHERE {matching}",
+                new_key.join(", ")
+            )
         }
         14 => format!("DELETE FROM {name} WHERE {}", matching(random, table)),
         _ if random.once_in(4) => format!("DELETE FROM {name}"),
@@ -192,7 +233,10 @@ pub(crate) fn quiet(random: &mut Random) -> Vec<String> {
         1 => vec![write(random, "other"), write(random, "other")],
         _ => {
             let table = random.one_of(TRACKED);
-            vec![format!("UPDATE \"{table}\" SET {} = 1 WHERE 0", columns(table)[0])]
+            vec![format!(
+                "UPDATE \"{table}\" SET {} = 1 WHERE 0",
+                columns(table)[0]
+            )]
         }
     }
 }

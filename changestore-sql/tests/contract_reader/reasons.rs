@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use changestore_sql::contract::{ContractReader, Cursor, Poll, RebuildReason};
+use changestore_sql::contract::{ContractPlan, ContractReader, Cursor, Poll, RebuildReason};
 
 use crate::archive::{Archive, connect};
 
@@ -17,7 +17,12 @@ async fn reason(reader: &mut ContractReader, cursor: Option<&Cursor>) -> Rebuild
 async fn settle(reader: &mut ContractReader) -> Cursor {
     let cursor = reader.poll(None).await.unwrap().next().cloned().unwrap();
     let poll = reader.poll(Some(&cursor)).await.unwrap();
-    assert_eq!(poll, Poll::Unchanged { next: cursor.clone() });
+    assert_eq!(
+        poll,
+        Poll::Unchanged {
+            next: cursor.clone()
+        }
+    );
     cursor
 }
 
@@ -44,7 +49,12 @@ async fn absent() {
     assert_eq!(poll, reason_of_none);
 
     // It comes, and goes while the reader has it open.
-    archive.owner().await.enable(&crate::archive::plan()).await.unwrap();
+    archive
+        .owner()
+        .await
+        .enable(&crate::archive::plan())
+        .await
+        .unwrap();
     let cursor = settle(&mut reader).await;
     archive.owner().await.disable().await.unwrap();
     assert_eq!(reader.poll(Some(&cursor)).await.unwrap(), reason_of_none);
@@ -57,8 +67,10 @@ async fn absent_where_a_part_is_missing() {
         let sql = "SELECT type FROM sqlite_schema WHERE name = ?1";
         let name = format!("change_contract_{table}");
         // A table or a view.
-        let kind: String =
-            archive.connect().query_row(sql, [&name], |row| row.get(0)).unwrap();
+        let kind: String = archive
+            .connect()
+            .query_row(sql, [&name], |row| row.get(0))
+            .unwrap();
         let drop = format!("DROP {kind} {name}");
         assert_eq!(after(&archive, "rows", &drop).await, RebuildReason::Absent);
     }
@@ -71,7 +83,10 @@ async fn absent_where_a_part_is_missing() {
 async fn unknown_version() {
     let archive = Archive::enabled().await;
     let later = "PRAGMA ignore_check_constraints = ON; UPDATE change_contract_state SET contract_version = 2";
-    assert_eq!(after(&archive, "rows", later).await, RebuildReason::UnknownVersion(2));
+    assert_eq!(
+        after(&archive, "rows", later).await,
+        RebuildReason::UnknownVersion(2)
+    );
 }
 
 #[tokio::test]
@@ -79,7 +94,10 @@ async fn unarmed_names_the_table() {
     for (sql, table) in [
         ("DROP TRIGGER change_contract_plain_insert", "plain"),
         ("DROP TRIGGER \"change_contract_a b_update\"", "a b"),
-        ("DROP TRIGGER change_contract_log_prune", "change_contract_log"),
+        (
+            "DROP TRIGGER change_contract_log_prune",
+            "change_contract_log",
+        ),
         // A trigger of the same name that does something else.
         (
             "DROP TRIGGER change_contract_heap_delete;
@@ -94,7 +112,10 @@ async fn unarmed_names_the_table() {
         ),
     ] {
         let archive = Archive::enabled().await;
-        assert_eq!(after(&archive, "rows", sql).await, RebuildReason::Unarmed(table.into()));
+        assert_eq!(
+            after(&archive, "rows", sql).await,
+            RebuildReason::Unarmed(table.into())
+        );
     }
 }
 
@@ -111,8 +132,16 @@ async fn unarmed_until_it_is_armed_again() {
         cursor = poll.next().cloned();
         archive.run("INSERT INTO plain(v) VALUES ('not journaled')");
     }
-    archive.owner().await.enable(&crate::archive::plan()).await.unwrap();
-    assert_eq!(reason(&mut reader, cursor.as_ref()).await, RebuildReason::Generation);
+    archive
+        .owner()
+        .await
+        .enable(&crate::archive::plan())
+        .await
+        .unwrap();
+    assert_eq!(
+        reason(&mut reader, cursor.as_ref()).await,
+        RebuildReason::Generation
+    );
     settle(&mut reader).await;
 
     // Of another family it is no business.
@@ -136,7 +165,10 @@ async fn epoch() {
     let owner = archive.owner().await;
     owner.disable().await.unwrap();
     owner.enable(&crate::archive::plan()).await.unwrap();
-    assert_eq!(reason(&mut reader, Some(&cursor)).await, RebuildReason::Epoch);
+    assert_eq!(
+        reason(&mut reader, Some(&cursor)).await,
+        RebuildReason::Epoch
+    );
 }
 
 #[tokio::test]
@@ -144,16 +176,57 @@ async fn generation() {
     let archive = Archive::enabled().await;
     let mut reader = archive.reader("rows").await;
     let cursor = settle(&mut reader).await;
-    archive.owner().await.bump("rows were rewritten past the triggers").await.unwrap();
-    assert_eq!(reason(&mut reader, Some(&cursor)).await, RebuildReason::Generation);
+    archive
+        .owner()
+        .await
+        .bump("rows were rewritten past the triggers")
+        .await
+        .unwrap();
+    assert_eq!(
+        reason(&mut reader, Some(&cursor)).await,
+        RebuildReason::Generation
+    );
     settle(&mut reader).await;
 }
 
 #[tokio::test]
+async fn a_table_that_leaves_the_family_and_joins_it_again() {
+    let archive = Archive::enabled().await;
+    let mut reader = archive.reader("rows").await;
+    let cursor = settle(&mut reader).await;
+    let without = crate::archive::PLAN.replacen(r#""heap", "#, "", 1);
+    assert_ne!(without, crate::archive::PLAN);
+    let owner = archive.owner().await;
+    owner
+        .enable(&ContractPlan::from_toml(&without).unwrap())
+        .await
+        .unwrap();
+    archive.run("INSERT INTO heap(v) VALUES (1)");
+    let poll = reader.poll(Some(&cursor)).await.unwrap();
+    assert!(matches!(poll, Poll::Unchanged { .. }), "{poll:?}");
+
+    // What happened to it meanwhile is not told row by row.
+    let cursor = poll.next().cloned().unwrap();
+    owner.enable(&crate::archive::plan()).await.unwrap();
+    assert_eq!(
+        reason(&mut reader, Some(&cursor)).await,
+        RebuildReason::Generation
+    );
+}
+
+#[tokio::test]
 async fn schema_version() {
-    for ddl in ["CREATE TABLE passing(x)", "VACUUM", "CREATE INDEX passing ON other(v)"] {
+    for ddl in [
+        "CREATE TABLE passing(x)",
+        "VACUUM",
+        "CREATE INDEX passing ON other(v)",
+    ] {
         let archive = Archive::enabled().await;
-        assert_eq!(after(&archive, "rows", ddl).await, RebuildReason::SchemaVersion, "{ddl}");
+        assert_eq!(
+            after(&archive, "rows", ddl).await,
+            RebuildReason::SchemaVersion,
+            "{ddl}"
+        );
     }
 }
 
@@ -164,14 +237,21 @@ async fn a_rebuilt_table_with_the_same_triggers() {
         let connection = archive.connect();
         let sql = "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'mixed'";
         let mut statement = connection.prepare(sql).unwrap();
-        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        statement
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect()
     };
     let rebuild = format!(
         "CREATE TABLE fresh(k NOT NULL PRIMARY KEY, v); INSERT INTO fresh VALUES (1, 'unseen');
          DROP TABLE mixed; ALTER TABLE fresh RENAME TO mixed; {}",
         armed.join("; "),
     );
-    assert_eq!(after(&archive, "rows", &rebuild).await, RebuildReason::SchemaVersion);
+    assert_eq!(
+        after(&archive, "rows", &rebuild).await,
+        RebuildReason::SchemaVersion
+    );
 }
 
 #[tokio::test]
@@ -201,7 +281,9 @@ async fn table_mode_names_the_table() {
 /// Takes the place of the file with a copy of it, its log included.
 fn swap(archive: &Path) {
     let copy = archive.with_extension("copy");
-    connect(archive).execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+    connect(archive)
+        .execute("VACUUM INTO ?1", [copy.to_str().unwrap()])
+        .unwrap();
     std::fs::rename(copy, archive).unwrap();
     for suffix in ["-wal", "-shm"] {
         let mut name = archive.as_os_str().to_owned();
@@ -217,15 +299,24 @@ async fn file_replaced() {
     let cursor = settle(&mut reader).await;
     swap(&archive.path);
     // The reader had the old file open.
-    assert_eq!(reason(&mut reader, Some(&cursor)).await, RebuildReason::FileReplaced);
+    assert_eq!(
+        reason(&mut reader, Some(&cursor)).await,
+        RebuildReason::FileReplaced
+    );
     let mut newcomer = archive.reader("rows").await;
-    assert_eq!(reason(&mut newcomer, Some(&cursor)).await, RebuildReason::FileReplaced);
+    assert_eq!(
+        reason(&mut newcomer, Some(&cursor)).await,
+        RebuildReason::FileReplaced
+    );
 
     // From here on it is the new file that is read.
     let cursor = settle(&mut reader).await;
     archive.run("INSERT INTO plain(id, v) VALUES (77, 'new')");
     let poll = reader.poll(Some(&cursor)).await.unwrap();
-    assert!(matches!(&poll, Poll::Rows(changes) if changes.rows.len() == 1), "{poll:?}");
+    assert!(
+        matches!(&poll, Poll::Rows(changes) if changes.rows.len() == 1),
+        "{poll:?}"
+    );
 }
 
 #[tokio::test]
@@ -237,7 +328,10 @@ async fn a_link_that_leads_elsewhere() {
     let cursor = settle(&mut reader).await;
     std::fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&two.path, &link).unwrap();
-    assert_eq!(reason(&mut reader, Some(&cursor)).await, RebuildReason::FileReplaced);
+    assert_eq!(
+        reason(&mut reader, Some(&cursor)).await,
+        RebuildReason::FileReplaced
+    );
 }
 
 #[tokio::test]
@@ -252,7 +346,10 @@ async fn sequence_behind_a_restored_content() {
     // Into the same file: its identity is what it was.
     std::fs::write(&archive.path, before).unwrap();
     let mut reader = archive.reader("rows").await;
-    assert_eq!(reason(&mut reader, Some(&cursor)).await, RebuildReason::SequenceBehind);
+    assert_eq!(
+        reason(&mut reader, Some(&cursor)).await,
+        RebuildReason::SequenceBehind
+    );
     settle(&mut reader).await;
 }
 
@@ -261,11 +358,21 @@ async fn an_unknown_family_is_an_error_that_names_those_there_are() {
     let archive = Archive::enabled().await;
     let mut reader = archive.reader("row").await;
     let error = reader.poll(None).await.unwrap_err().to_string();
-    assert!(error.contains(r#"no family "row""#) && error.contains("counted, rows"), "{error}");
+    assert!(
+        error.contains(r#"no family "row""#) && error.contains("counted, rows"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn a_missing_file_is_named() {
-    let error = ContractReader::open("no/such/archive.db", "rows").await.unwrap_err();
-    assert!(error.to_string().contains("no/such/archive.db does not exist"), "{error}");
+    let error = ContractReader::open("no/such/archive.db", "rows")
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no/such/archive.db does not exist"),
+        "{error}"
+    );
 }
