@@ -5,6 +5,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 use crate::backend::{Access, DEFAULT_URL};
+#[cfg(feature = "sqlite")]
+use crate::change_contract::ChangeContractCommand;
 use crate::text::{Source, Text};
 use crate::time;
 
@@ -62,6 +64,10 @@ pub(crate) enum Command {
     /// The schema that the store needs.
     #[command(subcommand)]
     Schema(SchemaCommand),
+    /// Which rows of an SQLite database changed since a cursor: enable, inspect, follow.
+    #[cfg(feature = "sqlite")]
+    #[command(subcommand)]
+    ChangeContract(ChangeContractCommand),
     /// Print the completions of a shell, such as `changestore completions bash`.
     Completions {
         /// The shell.

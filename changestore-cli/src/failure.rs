@@ -29,6 +29,8 @@ pub(crate) enum Failure {
     BrokenPipe,
     /// Ctrl-C: exit status 130.
     Interrupted,
+    /// Ctrl-C where there is no other end: exit status 130, without a word.
+    Stopped,
 }
 
 impl Failure {
@@ -57,6 +59,7 @@ impl Failure {
                 print_error("interrupted");
                 ExitCode::from(interrupt::EXIT_STATUS)
             }
+            Self::Stopped => ExitCode::from(interrupt::EXIT_STATUS),
         }
     }
 }

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod backend;
+#[cfg(feature = "sqlite")]
+mod change_contract;
 mod claim;
 mod cli;
 mod doc;
@@ -33,27 +35,29 @@ fn main() -> ExitCode {
 #[tokio::main(worker_threads = 2)]
 async fn run(cli: &Cli) -> Result<()> {
     let mut output = Output::new(cli.json);
-    let store: StoreUrl = cli.store.parse().map_err(bad_store)?;
+    let store = || cli.store.parse::<StoreUrl>().map_err(bad_store);
     let done = match &cli.command {
         Command::Validate(args) => {
-            let opened = store.open(Access::Write).await?;
+            let opened = store()?.open(Access::Write).await?;
             let done = validate::run(&opened.stores, args, &mut output).await;
             opened.close().await;
             done
         }
         Command::Claim(command) => {
-            let opened = store.open(command.access()).await?;
+            let opened = store()?.open(command.access()).await?;
             let done = claim::run(&*opened.stores.changes, command, &mut output).await;
             opened.close().await;
             done
         }
         Command::Doc(command) => {
-            let opened = store.open(command.access()).await?;
+            let opened = store()?.open(command.access()).await?;
             let done = doc::run(&*opened.stores.documents, command, &mut output).await;
             opened.close().await;
             done
         }
-        Command::Schema(command) => schema::run(&store, command, &mut output).await,
+        Command::Schema(command) => schema::run(&store()?, command, &mut output).await,
+        #[cfg(feature = "sqlite")]
+        Command::ChangeContract(command) => change_contract::run(command, &mut output).await,
         Command::Completions { shell } => completions(*shell, &mut output),
     };
     let flushed = output.flush();
