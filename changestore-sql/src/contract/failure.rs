@@ -12,6 +12,8 @@ pub(super) fn failed(error: sqlx::Error) -> Error {
 
 /// Whether the database lacks a table or column that the statement names.
 pub(super) fn is_schema(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code());
+    let code = error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code);
     code.as_deref() == Some("1")
 }

@@ -95,10 +95,10 @@ pub(super) async fn enable(
         connection: &mut *connection,
     };
     let mut enabled = change.apply(&tables, &families).await?;
-    if let (Some(installed), Some(retention)) = (&installed, retention) {
-        if retention != installed.retention {
-            set_retention(connection, retention).await?;
-        }
+    if let (Some(installed), Some(retention)) = (&installed, retention)
+        && retention != installed.retention
+    {
+        set_retention(connection, retention).await?;
     }
     enabled.position = position(connection).await?;
     let retention: i64 = sqlx::query_scalar("SELECT retention FROM change_contract_state")
@@ -265,7 +265,7 @@ impl Change<'_> {
         .map_err(failed)
     }
 
-    /// Records a table. Its last_seq stays what it is.
+    /// Records a table. Its `last_seq` stays what it is.
     async fn define(&mut self, table: &Tracked, id: i64, triggers: &TableTriggers) -> Result<()> {
         sqlx::query("INSERT OR REPLACE INTO change_contract_definitions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
             .bind(id)

@@ -55,11 +55,11 @@ fn element(column: &str, types: Types) -> String {
     if forms.is_empty() {
         return last;
     }
-    let cases: String = forms
+    let cases: Vec<_> = forms
         .iter()
-        .map(|(name, form)| format!(" WHEN '{name}' THEN {form}"))
+        .map(|(name, form)| format!("WHEN '{name}' THEN {form}"))
         .collect();
-    format!("CASE typeof({column}){cases} ELSE {last} END")
+    format!("CASE typeof({column}) {} ELSE {last} END", cases.join(" "))
 }
 
 /// SQLite prints and reads decimal fractions inexactly, so there are none.
@@ -77,25 +77,21 @@ fn real(column: &str) -> String {
 /// Whether an update gives the row another key. Never NULL.
 pub(super) fn changed(key: &Key) -> String {
     let columns = columns(key, "NEW").into_iter().zip(columns(key, "OLD"));
-    let parts: Vec<_> = columns
-        .zip(&key.parts)
-        .map(|((new, old), part)| {
-            let types = part.column.types;
-            let mut sql = match types.text {
-                true => format!("{new} COLLATE BINARY IS NOT {old}"),
-                false => format!("{new} IS NOT {old}"),
-            };
-            if types.integer && types.real {
-                let types = format!("typeof({new}) IS NOT typeof({old})");
-                sql += &match part.column.types.prefers_integer {
-                    // The one whole number that such a column holds both as INTEGER and as REAL.
-                    true => format!(" OR ({new} IS -9223372036854775808 AND {types})"),
-                    false => format!(" OR {types}"),
-                };
-            }
-            sql
-        })
-        .collect();
+    let mut parts = Vec::new();
+    for ((new, old), part) in columns.zip(&key.parts) {
+        let types = part.column.types;
+        let binary = if types.text { " COLLATE BINARY" } else { "" };
+        parts.push(format!("{new}{binary} IS NOT {old}"));
+        if types.integer && types.real {
+            let types = format!("typeof({new}) IS NOT typeof({old})");
+            parts.push(if part.column.types.prefers_integer {
+                // The one whole number that such a column holds both as INTEGER and as REAL.
+                format!("({new} IS -9223372036854775808 AND {types})")
+            } else {
+                types
+            });
+        }
+    }
     parts.join(" OR ")
 }
 
@@ -112,23 +108,24 @@ pub(super) fn equal(key: &Key, one: &[String], other: &[String]) -> String {
 
 /// Whether they are the same key, byte by byte and type by type.
 pub(super) fn same(key: &Key, one: &[String], other: &[String]) -> String {
-    let mut sql = equal(key, one, other);
+    let mut parts = vec![equal(key, one, other)];
     for ((one, other), part) in one.iter().zip(other).zip(&key.parts) {
         let types = part.column.types;
         if types.text && !part.collation.eq_ignore_ascii_case("BINARY") {
-            sql += &format!(" AND {one} COLLATE BINARY IS {other}");
+            parts.push(format!("{one} COLLATE BINARY IS {other}"));
         }
         if types.integer && types.real {
-            sql += &format!(" AND typeof({one}) = typeof({other})");
+            parts.push(format!("typeof({one}) = typeof({other})"));
         }
     }
-    sql
+    parts.join(" AND ")
 }
 
 /// As an index of this collation has it.
 pub(super) fn equality(one: &str, other: &str, types: Types, collation: &str) -> String {
-    match types.text {
-        true => format!("{one} COLLATE {} = {other}", quoted(collation)),
-        false => format!("{one} = {other}"),
+    if types.text {
+        format!("{one} COLLATE {} = {other}", quoted(collation))
+    } else {
+        format!("{one} = {other}")
     }
 }

@@ -21,6 +21,8 @@ mod replace;
 mod row_key;
 mod status;
 mod table_info;
+#[cfg(test)]
+mod torn;
 mod tracked;
 mod triggers;
 mod value;

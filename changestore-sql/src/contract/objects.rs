@@ -231,14 +231,14 @@ mod tests {
         let rows: Vec<_> = powers().collect();
         for shift in 0..2046 {
             for real in [
-                f64::from_bits(shift << 52 | 1),
-                f64::from_bits(shift << 52 | (1 << 52) - 1),
+                f64::from_bits((shift << 52) | 1),
+                f64::from_bits((shift << 52) | ((1 << 52) - 1)),
             ] {
                 let row = rows.iter().rev().find(|(least, ..)| *least <= real);
                 let (_, factors, exponent) = row.unwrap();
                 let whole = real * factors[0] * factors[1];
                 assert!(
-                    whole < 2_f64.powi(63) && whole == whole.trunc(),
+                    whole < 2_f64.powi(63) && whole.fract() == 0.0,
                     "{real:e} {exponent}"
                 );
             }

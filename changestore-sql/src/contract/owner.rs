@@ -17,7 +17,7 @@ use super::plan::ContractPlan;
 use super::status::{Status, status};
 
 /// How long a command waits for writers, if nothing else is said.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The owner of an archive's contract: creates, arms, bumps and removes it.
 ///

@@ -166,36 +166,32 @@ impl<'a> Replaced<'a> {
                 )
             })
             .collect();
-        let mut sql = format!(
-            "SELECT 1 FROM {} AS c WHERE {}",
-            quoted(&self.table.name),
-            equal_value.join(" AND ")
-        );
+        let mut conditions = equal_value;
         if update {
             // The row itself is in nobody's way.
-            sql += &match &self.table.rowid {
-                Some(rowid) => {
-                    let rowid = quoted(rowid);
-                    format!(" AND c.{rowid} <> OLD.{rowid}")
-                }
-                None => {
-                    let equal = equal(self.key, &columns(self.key, "c"), &columns(self.key, "OLD"));
-                    format!(" AND NOT ({equal})")
-                }
-            };
+            conditions.push(if let Some(rowid) = &self.table.rowid {
+                format!("c.{rowid} <> OLD.{rowid}", rowid = quoted(rowid))
+            } else {
+                let equal = equal(self.key, &columns(self.key, "c"), &columns(self.key, "OLD"));
+                format!("NOT ({equal})")
+            });
         }
-        sql
+        format!(
+            "SELECT 1 FROM {} AS c WHERE {}",
+            quoted(&self.table.name),
+            conditions.join(" AND ")
+        )
     }
 
     /// Notes them, unless they are already.
     fn note(&self, update: bool) -> String {
         let key = columns(self.key, "c");
         let names: Vec<_> = (1..=key.len()).map(|place| format!("k{place}")).collect();
-        let mut body = String::new();
+        let mut body = Vec::new();
         for index in &self.indexes {
             let rows = self.in_the_way(index, update);
             let rows = rows.trim_start_matches("SELECT 1");
-            body += &format!(
+            body.push(format!(
                 "INSERT INTO change_contract_notes (table_id, place, value, {}) \
                  SELECT {}, {}, {}, {}{rows} AND NOT EXISTS (\
                  SELECT 1 FROM change_contract_notes n WHERE {} AND {}); ",
@@ -206,12 +202,13 @@ impl<'a> Replaced<'a> {
                 key.join(", "),
                 self.notes(index, Stage::Before),
                 same(self.key, &noted(self.key, "n"), &key),
-            );
+            ));
         }
-        body + &format!(
+        body.push(format!(
             "DELETE FROM change_contract_notes \
              WHERE note <= (SELECT max(note) FROM change_contract_notes) - {NOTES};"
-        )
+        ));
+        body.concat()
     }
 
     /// The notes that were made for the index's value of the written row.

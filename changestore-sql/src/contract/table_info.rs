@@ -18,6 +18,10 @@ pub(super) enum Kind {
 }
 
 /// Which types of values a column can hold.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a storage class of SQLite's"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Types {
     pub(super) integer: bool,
@@ -193,13 +197,10 @@ impl TableInfo {
         let columns = columns(connection, &name, strict).await?;
         let indexes = indexes(connection, &name, &columns).await?;
         let is_column = |name: &str| columns.iter().any(|c| c.name.eq_ignore_ascii_case(name));
-        let rowid_names = match without_rowid {
-            true => Vec::new(),
-            false => ROWID_NAMES
-                .into_iter()
-                .filter(|name| !is_column(name))
-                .collect(),
-        };
+        let rowid_names: Vec<_> = ROWID_NAMES
+            .into_iter()
+            .filter(|name| !is_column(name))
+            .collect();
         let key = key(&columns, &indexes, without_rowid, rowid_names.first());
         let rowid = match &key {
             Some(key) if key.is_rowid => Some(key.parts[0].column.name.clone()),
@@ -347,12 +348,15 @@ fn key(
         }
         _ => {
             let part = |column: &&Column| {
-                let indexed = index.and_then(|index| index.parts.as_ref());
-                let indexed = indexed
-                    .and_then(|parts| parts.iter().find(|part| part.column.name == column.name));
+                let parts = index.and_then(|index| index.parts.as_deref());
+                let parts = parts.unwrap_or_default().iter();
+                let mut named = parts.filter(|part| part.column.name == column.name);
                 Part {
                     column: (*column).clone(),
-                    collation: indexed.map_or("BINARY", |part| &part.collation).to_owned(),
+                    collation: named
+                        .next()
+                        .map_or("BINARY", |part| &part.collation)
+                        .to_owned(),
                 }
             };
             let nullable = declared

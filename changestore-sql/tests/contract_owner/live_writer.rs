@@ -24,7 +24,7 @@ async fn no_writer_and_no_command_fails() {
             );
             std::thread::spawn(move || {
                 let connection = Connection::open(path).unwrap();
-                connection.busy_timeout(Duration::from_secs(60)).unwrap();
+                connection.busy_timeout(Duration::from_mins(1)).unwrap();
                 connection
                     .execute_batch("PRAGMA synchronous = OFF")
                     .unwrap();

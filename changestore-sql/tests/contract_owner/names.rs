@@ -63,10 +63,11 @@ async fn tables_named_like_others_triggers_get_along() {
         "log_prune",
         "a_insert_conflicts",
     ];
-    let schema: String = names
+    let tables: Vec<_> = names
         .iter()
         .map(|name| format!("CREATE TABLE {name}(k INTEGER PRIMARY KEY, u UNIQUE);"))
         .collect();
+    let schema = tables.concat();
     let archive = Archive::tracking(&schema, &names).await;
     assert_eq!(archive.unarmed(), 0);
     for name in names {
