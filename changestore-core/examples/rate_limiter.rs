@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use changestore_core::limits::GARBAGE_GRACE;
 use changestore_core::{Clock, DocumentStore, Key, ManualClock, Result, Timestamp};
 use store_mem::MemStore;
 

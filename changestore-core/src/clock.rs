@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
+use crate::limits::GARBAGE_GRACE;
 
 /// A point in time: whole milliseconds since the Unix epoch, UTC, from 1970 to the end of 9999.
 ///
@@ -60,6 +61,13 @@ impl Timestamp {
     #[must_use]
     pub fn is_expired_at(self, now: Self) -> bool {
         self <= now
+    }
+
+    /// Whether something that expires at this time may be deleted: it has expired, and
+    /// [`GARBAGE_GRACE`](crate::limits::GARBAGE_GRACE) has passed since.
+    #[must_use]
+    pub fn is_garbage_at(self, now: Self) -> bool {
+        self.saturating_add(GARBAGE_GRACE).is_expired_at(now)
     }
 }
 

@@ -9,7 +9,7 @@ use futures::stream::{BoxStream, TryStreamExt};
 
 use crate::clock::Timestamp;
 use crate::condition::{Condition, Etag, Version};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::key::Key;
 use crate::limits;
 use crate::query::QueryOptions;
@@ -25,8 +25,9 @@ pub type RecordStream = BoxStream<'static, Result<Record>>;
 ///
 /// - **Expired is absent**: a record or counter whose `expire_at` is at or before now, by the
 ///   adapter's [clock](crate::Clock), does not exist for any operation, at once. A put finds nothing
-///   there and starts again at version 1, an increment starts at its delta. A backend's own TTL
-///   only collects garbage later.
+///   there and starts again at version 1, an increment starts at its delta. Garbage is collected
+///   later, no sooner than a [day](crate::limits::GARBAGE_GRACE) after it expired: a clock that is set
+///   back shows again what it had hidden and nobody has replaced.
 /// - **A counter and a record never share a key**: the second kind to reach a live key is told
 ///   [`WrongKind`](ErrorKind::WrongKind), whatever its condition. Get, query and delete do not see
 ///   counters.
@@ -230,7 +231,8 @@ pub trait DocumentStoreExt: DocumentStore {
     /// returns none, nothing is written, and that is what is returned.
     ///
     /// # Errors
-    /// What `change` returns, and those of [`get`](DocumentStore::get) and
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) of `key` if the record that `change` returns
+    /// has another key; what `change` returns, and those of [`get`](DocumentStore::get) and
     /// [`put`](DocumentStore::put).
     async fn update<F>(&self, key: &Key, mut change: F) -> Result<Option<Record>>
     where
@@ -241,6 +243,10 @@ pub trait DocumentStoreExt: DocumentStore {
             let Some(record) = change(stored.as_ref())? else {
                 return Ok(None);
             };
+            if record.key() != key {
+                let reason = format!("the changed record has the key {}", record.key());
+                return Err(Error::invalid_argument("key", reason).with_key(key));
+            }
             let condition = match stored {
                 Some(stored) => Condition::IfEtag(stored.etag),
                 None => Condition::IfAbsent,

@@ -14,6 +14,8 @@
 //! (SQLite, PostgreSQL and composite encodings cannot carry one safely). Every other character is
 //! ordinary. [`crate::key`] says how keys compare.
 
+use std::time::Duration;
+
 use crate::error::{Error, Result};
 
 /// How long one field may be.
@@ -61,6 +63,12 @@ pub const ALL: [Limit; 7] = [
     SORT_KEY,
     DATA,
 ];
+
+/// How long an adapter keeps what has expired before it may delete it: a day.
+///
+/// Expired is absent at once; only the garbage stays. So a clock that lags, or is set back by less
+/// than a day, finds the same records on every backend, whatever has been collected meanwhile.
+pub const GARBAGE_GRACE: Duration = Duration::from_hours(24);
 
 impl Limit {
     const fn new(field: &'static str, max_bytes: usize) -> Self {

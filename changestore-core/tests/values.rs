@@ -4,9 +4,10 @@ use std::error::Error as _;
 use std::time::{Duration, SystemTime};
 
 use changestore_core::{
-    ChangeKey, Condition, Error, ErrorKind, Etag, Key, Metadata, NewRecord, Outcome, Timestamp,
-    Version, limits,
+    ChangeKey, Condition, DocumentStore, DocumentStoreExt, Error, ErrorKind, Etag, Key, Metadata,
+    NewRecord, Outcome, Timestamp, Version, limits,
 };
+use store_mem::MemStore;
 
 #[test]
 fn metadata_of_any_depth_is_checked_without_recursion() {
@@ -184,4 +185,41 @@ fn an_error_keeps_its_source_and_does_not_repeat_it() {
     assert_eq!(error.source().unwrap().to_string(), "the pipe broke");
     assert!(error.is_retryable());
     assert_eq!(error.outcome(), Outcome::NotApplied);
+}
+
+#[tokio::test]
+async fn an_update_refuses_to_write_another_record() {
+    let store = MemStore::new();
+    let (key, other) = (Key::new("p", "s").unwrap(), Key::new("p", "other").unwrap());
+    let record = |key: &Key| NewRecord::new(key.clone(), "data").unwrap();
+    store.put(record(&other), Condition::None).await.unwrap();
+    let error = store
+        .update(&key, |_| Ok(Some(record(&other))))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            error.kind(),
+            ErrorKind::InvalidArgument { field: "key", .. }
+        ),
+        "{error}"
+    );
+
+    let written = store
+        .update(&key, |stored| Ok(stored.is_none().then(|| record(&key))))
+        .await;
+    assert_eq!(written.unwrap().unwrap().version, Version::FIRST);
+    let unchanged = store
+        .update(&key, |stored| Ok(stored.is_none().then(|| record(&key))))
+        .await;
+    assert!(unchanged.unwrap().is_none());
+}
+
+#[test]
+fn garbage_is_what_expired_a_day_ago() {
+    let expire_at = Timestamp::from_millis(1_000).unwrap();
+    let later = |more: Duration| expire_at.saturating_add(more);
+    assert!(!expire_at.is_garbage_at(expire_at));
+    assert!(!expire_at.is_garbage_at(later(limits::GARBAGE_GRACE / 2)));
+    assert!(expire_at.is_garbage_at(later(limits::GARBAGE_GRACE)));
 }

@@ -85,15 +85,22 @@ impl Claims {
 #[async_trait]
 impl ChangeStore for MemStore {
     async fn create(&self, record: ChangeRecord) -> Result<CreateOutcome> {
-        record.check_new().map_err(crate::named)?;
-        self.run(Operation::Create, || Ok(self.shared.claims.create(record)))
+        let key = record.key.clone();
+        self.run(Operation::Create, || {
+            record.check_new()?;
+            Ok(self.shared.claims.create(record))
+        })
+        .map_err(|error| error.with_key(key))
     }
 
     async fn get_by_uri(&self, queue: &str, uri: &str) -> Result<Vec<ChangeRecord>> {
+        // An illegal key, which may be of any length, is not printed.
+        ChangeKey::check_uri(queue, uri)
+            .map_err(|error| crate::named(error).with_operation(Operation::GetByUri))?;
         self.run(Operation::GetByUri, || {
-            ChangeKey::check_uri(queue, uri)?;
             Ok(self.shared.claims.get_by_uri(queue, uri))
         })
+        .map_err(|error| error.with_key(format_args!("({queue:?}, {uri:?})")))
     }
 
     async fn update_metadata(&self, key: &ChangeKey, update: MetadataUpdate) -> Result<()> {

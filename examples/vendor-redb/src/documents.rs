@@ -205,6 +205,7 @@ impl RedbStore {
     /// snapshot of its own: a long-lived one would keep redb from reusing space.
     async fn page(&self, mut plan: QueryPlan) -> Result<(Vec<Record>, Option<QueryPlan>)> {
         let clock = Arc::clone(&self.clock);
+        let partition = format!("({:?})", plan.pk());
         self.read(move |transaction| {
             let table = transaction.open_table(RECORDS)?;
             let end = tables::successor(plan.pk());
@@ -237,9 +238,10 @@ impl RedbStore {
             Ok((records, Some(plan)))
         })
         .await
+        .map_err(|error| error.with_key(partition))
     }
 
-    /// Removes all records and counters that have expired; returns how many.
+    /// Removes all records and counters that expired more than a day ago; returns how many.
     ///
     /// No operation needs it, it only frees their space: what a backend's own TTL would do. It is one
     /// transaction, for which other writers wait and readers do not.
@@ -252,8 +254,12 @@ impl RedbStore {
             let mut records = transaction.open_table(RECORDS)?;
             let mut counters = transaction.open_table(COUNTERS)?;
             let before = records.len()? + counters.len()?;
-            let now = clock.now().as_millis();
-            let keep = |expire_at: Option<i64>| expire_at.is_none_or(|expire_at| expire_at > now);
+            let now = clock.now();
+            // What cannot be read is not thrown away either.
+            let keep = |expire_at: Option<i64>| {
+                let expire_at = expire_at.and_then(|millis| Timestamp::from_millis(millis).ok());
+                expire_at.is_none_or(|expire_at| !expire_at.is_garbage_at(now))
+            };
             records.retain(|_, (_, expire_at, _, _)| keep(expire_at))?;
             counters.retain(|_, (_, expire_at)| keep(expire_at))?;
             Ok(before - records.len()? - counters.len()?)

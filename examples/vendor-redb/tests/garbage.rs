@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use changestore_core::limits::GARBAGE_GRACE;
 use changestore_core::{
     Condition, DocumentStore, DocumentStoreExt, Key, ManualClock, NewRecord, QueryOptions,
     Timestamp,
@@ -38,6 +39,8 @@ async fn exactly_what_has_expired_is_collected() {
     }
     assert_eq!(store.collect_expired().await.unwrap(), 0);
     clock.advance(Duration::from_millis(1));
+    assert_eq!(store.collect_expired().await.unwrap(), 0);
+    clock.advance(GARBAGE_GRACE);
     assert_eq!(store.collect_expired().await.unwrap(), 2);
     assert_eq!(store.collect_expired().await.unwrap(), 0);
 

@@ -26,14 +26,14 @@ impl Expiries {
         }
     }
 
-    /// Takes out at most so many keys whose record was due to expire by now.
+    /// Takes out at most so many keys whose record expired long enough ago.
     pub(super) fn take_due(&self, now: Timestamp, most: usize) -> Vec<Key> {
         let mut due = self.due.lock();
         let mut keys = Vec::new();
         while keys.len() < most
             && due
                 .first()
-                .is_some_and(|(expire_at, _)| expire_at.is_expired_at(now))
+                .is_some_and(|(expire_at, _)| expire_at.is_garbage_at(now))
         {
             keys.extend(due.pop_first().map(|(_, key)| key));
         }
@@ -44,6 +44,6 @@ impl Expiries {
         self.due
             .lock()
             .first()
-            .is_some_and(|(expire_at, _)| expire_at.is_expired_at(now))
+            .is_some_and(|(expire_at, _)| expire_at.is_garbage_at(now))
     }
 }

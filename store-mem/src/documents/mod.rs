@@ -111,12 +111,12 @@ impl Documents {
         }
     }
 
-    /// Removes at most so many expired records and counters; returns how many.
+    /// Removes at most so many records and counters that are garbage; returns how many.
     fn collect(&self, now: Timestamp, most: usize) -> usize {
         let mut collected = 0;
         for key in self.expiries.take_due(now, most) {
             if let Some(partition) = self.partition(key.pk())
-                && partition.remove_expired(&key, now)
+                && partition.remove_garbage(&key, now)
             {
                 collected += 1;
                 self.remove_if_empty_now(key.pk());
@@ -189,7 +189,10 @@ impl DocumentStore for MemStore {
 fn pages(store: MemStore, plan: QueryPlan) -> RecordStream {
     let failure = store.shared.failures.next(Operation::Query);
     if let Some(failure) = failure {
-        return stream::iter([Err(failure.into_error(Operation::Query))]).boxed();
+        let error = failure
+            .into_error(Operation::Query)
+            .with_key(format_args!("({:?})", plan.pk()));
+        return stream::iter([Err(error)]).boxed();
     }
     let state = (!plan.is_empty()).then_some((store, plan));
     stream::unfold(state, |state| async move {
@@ -204,8 +207,9 @@ fn pages(store: MemStore, plan: QueryPlan) -> RecordStream {
 }
 
 impl MemStore {
-    /// Removes all records and counters that have expired, a few at a time, while others go on
-    /// reading and writing; returns how many it removed.
+    /// Removes all records and counters that expired more than a
+    /// [day](changestore_core::limits::GARBAGE_GRACE) ago, a few at a time, while others go on reading
+    /// and writing; returns how many it removed.
     ///
     /// Nobody needs to call this: expired is absent at once, and every write collects some garbage
     /// on its way. It gives the memory back when writes have stopped.

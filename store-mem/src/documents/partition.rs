@@ -263,11 +263,16 @@ impl Partition {
         page
     }
 
-    /// Removes what is at the key if it has expired.
-    pub(super) fn remove_expired(&self, key: &Key, now: Timestamp) -> bool {
+    /// Removes what is at the key if it expired long enough ago.
+    pub(super) fn remove_garbage(&self, key: &Key, now: Timestamp) -> bool {
         let mut entries = self.entries.write();
         match entries.by_sort_key.entry(key.sk().into()) {
-            Entry::Occupied(entry) if entry.get().is_expired_at(now) => {
+            Entry::Occupied(entry)
+                if entry
+                    .get()
+                    .expire_at
+                    .is_some_and(|expire_at| expire_at.is_garbage_at(now)) =>
+            {
                 entry.remove();
                 true
             }

@@ -105,6 +105,7 @@ macro_rules! __document_cases {
                     the_latest_time_is_far_away,
                     without_expiry_a_record_stays,
                     only_the_stores_clock_counts,
+                    a_clock_set_back_shows_what_it_had_hidden,
                     others_do_not_expire_with_it,
                 }
                 query {
