@@ -74,6 +74,13 @@ impl Faulty {
             return Ok(stale);
         }
         let found = self.inner.get(&key).await;
+        if found.is_err() && self.has(Fault::GarbageIsDeletedAtOnce) {
+            // A put over what is expired, and its removal, leave nothing to come back.
+            let erased = NewRecord::new(key.clone(), Bytes::new())?;
+            if self.inner.put(erased, Condition::IfAbsent).await.is_ok() {
+                self.inner.delete(&key, Condition::None).await?;
+            }
+        }
         let memory = self.memory();
         let unseen = match &found {
             Err(_) if self.has(Fault::GetSeesExpired) => memory.expired(&key, self.clock.now()),

@@ -172,6 +172,8 @@ faults! {
     DeleteSeesExpired => document::expiry::delete_does_not_find_what_expired;
     /// `expire_at < now`.
     ExpiryIsOffByOne => document::expiry::get_sees_a_record_up_to_its_last_millisecond;
+    /// Whoever finds something expired deletes it.
+    GarbageIsDeletedAtOnce => document::expiry::a_clock_set_back_shows_what_it_had_hidden;
     /// The server's clock decides.
     ServersClockDecides => document::expiry::only_the_stores_clock_counts;
     /// A put over an expired record counts on.
