@@ -7,7 +7,7 @@ use changestore_core::{
 use serde::Serialize;
 
 use crate::cli::ClaimCommand;
-use crate::failure::Result;
+use crate::failure::{Result, print_note};
 use crate::output::{Output, Printable, Time};
 use crate::text::read_metadata;
 
@@ -40,10 +40,21 @@ struct AnnotatedLine<'a> {
     version: u64,
 }
 
-/// Runs the command.
+/// Reads the metadata that the command is given; the default where it takes or has none.
+pub(crate) fn read_input(command: &ClaimCommand) -> Result<Metadata> {
+    let metadata = match command {
+        ClaimCommand::Create { metadata, .. } => metadata.metadata.as_ref(),
+        ClaimCommand::Annotate { metadata, .. } => Some(metadata),
+        ClaimCommand::List { .. } => None,
+    };
+    Ok(metadata.map(read_metadata).transpose()?.unwrap_or_default())
+}
+
+/// Runs the command with what [`read_input`] has read.
 pub(crate) async fn run(
     store: &dyn ChangeStore,
     command: &ClaimCommand,
+    metadata: Metadata,
     output: &mut Output,
 ) -> Result<()> {
     match command {
@@ -51,10 +62,8 @@ pub(crate) async fn run(
             queue,
             request_id,
             uris,
-            metadata,
+            ..
         } => {
-            let metadata = metadata.metadata.as_ref().map(read_metadata).transpose()?;
-            let metadata = metadata.unwrap_or_default();
             // All keys are checked before the first is written.
             let keys: Vec<ChangeKey> = uris
                 .iter()
@@ -70,11 +79,10 @@ pub(crate) async fn run(
             queue,
             uri,
             request_id,
-            metadata,
             if_version,
+            ..
         } => {
             let key = ChangeKey::new(queue, uri, request_id)?;
-            let metadata = read_metadata(metadata)?;
             annotate(store, &key, metadata, *if_version, output).await
         }
     }
@@ -105,7 +113,11 @@ async fn create(
 
 async fn list(store: &dyn ChangeStore, queue: &str, uri: &str, output: &mut Output) -> Result<()> {
     ChangeKey::check_uri(queue, uri)?;
-    for claim in store.get_by_uri(queue, uri).await? {
+    let claims = store.get_by_uri(queue, uri).await?;
+    if claims.is_empty() && !output.is_json() {
+        print_note("no claims");
+    }
+    for claim in claims {
         if output.is_json() {
             output.object(&ClaimLine {
                 queue: claim.key.queue(),

@@ -1,6 +1,6 @@
 //! The command line: what can be said, and its help.
 
-use changestore_core::{Etag, Limit, Timestamp, Version, limits};
+use changestore_core::{Etag, Timestamp, Version};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
@@ -9,6 +9,7 @@ use crate::backend::{Access, DEFAULT_URL};
 use crate::change_contract::ChangeContractCommand;
 use crate::text::{Source, Text};
 use crate::time;
+use crate::value::{delta, etag, limit, pk, present_version, queue, request_id, sk, uri, version};
 
 /// Claims of changes by land requests, and documents, on any store.
 #[derive(Debug, Parser)]
@@ -43,7 +44,7 @@ Exit status:
   0    done
   1    failed: not found, a condition that does not hold, a broken line, a store out of reach
   2    called wrongly: an unknown flag, a bad URL, a key that no store accepts
-  130  interrupted with Ctrl-C; 141: the reader of the output went away
+  130  interrupted with Ctrl-C; 143: ended by SIGTERM; 141: the reader of the output went away
 
 Examples:
   changestore validate land-events.jsonl
@@ -154,7 +155,7 @@ pub(crate) enum ClaimCommand {
         #[arg(long, value_name = "JSON", required = true)]
         metadata: Text,
         /// Only if the claim still has this version.
-        #[arg(long, value_name = "N", value_parser = version)]
+        #[arg(long, value_name = "N", value_parser = version, allow_negative_numbers = true)]
         if_version: Option<Version>,
     },
 }
@@ -201,6 +202,7 @@ pub(crate) enum DocCommand {
         key: DocKey,
         /// The data: text, `@FILE`, or `-` for standard input.
         data: Text,
+        #[arg(allow_negative_numbers = true)]
         #[command(flatten)]
         condition: PutCondition,
         #[command(flatten)]
@@ -225,7 +227,14 @@ pub(crate) enum DocCommand {
         #[arg(long)]
         descending: bool,
         /// At most so many records; 0 sets no limit.
-        #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+        #[arg(
+            long,
+            value_name = "N",
+            value_parser = limit,
+            allow_negative_numbers = true,
+            default_value_t = 0,
+            hide_default_value = true
+        )]
         limit: usize,
         /// Only what comes behind this sort key. There need not be such a record.
         #[arg(long, value_name = "SK")]
@@ -236,7 +245,7 @@ pub(crate) enum DocCommand {
         #[command(flatten)]
         key: DocKey,
         /// How much to add.
-        #[arg(default_value_t = 1, allow_negative_numbers = true)]
+        #[arg(value_parser = delta, default_value_t = 1, allow_negative_numbers = true)]
         delta: i64,
         #[command(flatten)]
         expiry: Expiry,
@@ -259,7 +268,12 @@ pub(crate) struct PutCondition {
     #[arg(long = "if-absent")]
     pub(crate) absent: bool,
     /// Only if the record has this version; 0 is the same as --if-absent.
-    #[arg(long = "if-version", value_name = "N", value_parser = version)]
+    #[arg(
+        long = "if-version",
+        value_name = "N",
+        value_parser = version,
+        allow_negative_numbers = true
+    )]
     pub(crate) version: Option<Version>,
     /// Only if the record is still that very write.
     #[arg(long = "if-etag", value_name = "ETAG", value_parser = etag)]
@@ -270,7 +284,12 @@ pub(crate) struct PutCondition {
 #[group(multiple = false)]
 pub(crate) struct DeleteCondition {
     /// Only if the record has this version, 1 or more.
-    #[arg(long = "if-version", value_name = "N", value_parser = present_version)]
+    #[arg(
+        long = "if-version",
+        value_name = "N",
+        value_parser = present_version,
+        allow_negative_numbers = true
+    )]
     pub(crate) version: Option<Version>,
     /// Only if the record is still that very write.
     #[arg(long = "if-etag", value_name = "ETAG", value_parser = etag)]
@@ -281,10 +300,21 @@ pub(crate) struct DeleteCondition {
 #[group(multiple = false)]
 pub(crate) struct Expiry {
     /// Expire after this time, such as `30s`, `1h 30m` or `7d`.
-    #[arg(long, value_name = "DURATION", value_parser = time::duration)]
+    // With a unit behind it, `-1s` is no number to clap.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        value_parser = time::duration,
+        allow_hyphen_values = true
+    )]
     pub(crate) ttl: Option<std::time::Duration>,
     /// Expire at this time: milliseconds since 1970 (UTC), or RFC 3339.
-    #[arg(long, value_name = "TIME", value_parser = time::timestamp)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = time::timestamp,
+        allow_negative_numbers = true
+    )]
     pub(crate) expire_at: Option<Timestamp>,
 }
 
@@ -294,50 +324,6 @@ pub(crate) enum SchemaCommand {
     Print,
     /// Bring the schema of --store up to date. Opening a store does that, too.
     Apply,
-}
-
-/// Refuses what no store accepts before one is opened.
-fn key_part(limit: Limit, text: &str) -> Result<String, String> {
-    match limit.check_key_part(text) {
-        Ok(()) => Ok(text.to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-fn queue(text: &str) -> Result<String, String> {
-    key_part(limits::QUEUE, text)
-}
-
-fn uri(text: &str) -> Result<String, String> {
-    key_part(limits::URI, text)
-}
-
-fn request_id(text: &str) -> Result<String, String> {
-    key_part(limits::REQUEST_ID, text)
-}
-
-fn pk(text: &str) -> Result<String, String> {
-    key_part(limits::PARTITION_KEY, text)
-}
-
-fn sk(text: &str) -> Result<String, String> {
-    key_part(limits::SORT_KEY, text)
-}
-
-fn version(text: &str) -> Result<Version, String> {
-    let number: u64 = text.parse().map_err(|_| "not a whole number".to_owned())?;
-    Version::new(number).map_err(|error| error.to_string())
-}
-
-fn present_version(text: &str) -> Result<Version, String> {
-    match version(text)? {
-        Version::ABSENT => Err("no record has version 0".to_owned()),
-        version => Ok(version),
-    }
-}
-
-fn etag(text: &str) -> Result<Etag, String> {
-    Etag::new(text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use futures::TryStreamExt;
 use serde::Serialize;
 
 use crate::cli::{DeleteCondition, DocCommand, DocKey, Expiry, PutCondition};
-use crate::failure::Result;
+use crate::failure::{Result, print_note, print_warning};
 use crate::output::{Data, Output, Printable, Time};
 use crate::text::read_bytes;
 
@@ -48,10 +48,25 @@ struct CounterLine<'a> {
     value: i64,
 }
 
-/// Runs the command.
+/// A number below this is a time before March 1973, but a good one of seconds.
+const FEWER_ARE_SECONDS: i64 = 100_000_000_000;
+
+/// Reads the data that the command is given; empty where it takes none.
+pub(crate) fn read_input(command: &DocCommand) -> Result<Vec<u8>> {
+    match command {
+        DocCommand::Put { data, .. } => read_bytes(data, limits::DATA),
+        DocCommand::Get { .. }
+        | DocCommand::Delete { .. }
+        | DocCommand::Query { .. }
+        | DocCommand::Increment { .. } => Ok(Vec::new()),
+    }
+}
+
+/// Runs the command with what [`read_input`] has read.
 pub(crate) async fn run(
     store: &dyn DocumentStore,
     command: &DocCommand,
+    data: Vec<u8>,
     output: &mut Output,
 ) -> Result<()> {
     match command {
@@ -64,12 +79,11 @@ pub(crate) async fn run(
         }
         DocCommand::Put {
             key,
-            data,
             condition,
             expiry,
+            ..
         } => {
             let key = parse_key(key)?;
-            let data = read_bytes(data, limits::DATA)?;
             let record = NewRecord::new(key, data)?.with_expire_at(expire_at(expiry));
             let record = store.put(record, put_condition(condition)).await?;
             print_put(&record, output)
@@ -100,8 +114,13 @@ pub(crate) async fn run(
             // Refuses what no store accepts, before one is asked.
             QueryPlan::new(pk, sk_prefix, &options)?;
             let mut records = store.query(pk, sk_prefix, options);
+            let mut is_empty = true;
             while let Some(record) = records.try_next().await? {
+                is_empty = false;
                 print_row(&record, output)?;
+            }
+            if is_empty && !output.is_json() {
+                print_note("no records");
             }
             Ok(())
         }
@@ -124,7 +143,22 @@ fn parse_key(key: &DocKey) -> Result<Key> {
 }
 
 fn expire_at(expiry: &Expiry) -> Option<Timestamp> {
-    let after = expiry.ttl.map(|ttl| SystemClock.now().saturating_add(ttl));
+    let now = SystemClock.now();
+    if let Some(at) = expiry.expire_at
+        && at <= now
+    {
+        // Legal, and a way to make a record go; but a surprise to whoever gave seconds.
+        let hint = if at.as_millis() < FEWER_ARE_SECONDS {
+            " (a number is taken as milliseconds, not seconds)"
+        } else {
+            ""
+        };
+        print_warning(&format!(
+            "--expire-at {} is past{hint}: the record counts as absent at once",
+            Time(at)
+        ));
+    }
+    let after = expiry.ttl.map(|ttl| now.saturating_add(ttl));
     after.or(expiry.expire_at)
 }
 

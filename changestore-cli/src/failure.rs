@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use changestore_core::{Error, ErrorKind};
 
-use crate::interrupt;
+use crate::interrupt::Signal;
 use crate::output::Printable;
 
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -27,10 +27,11 @@ pub(crate) enum Failure {
     Reported,
     /// Nobody reads the output any more: exit status 141, without a word.
     BrokenPipe,
-    /// Ctrl-C: exit status 130.
-    Interrupted,
-    /// Ctrl-C where there is no other end: exit status 130, without a word.
-    Stopped,
+    /// Ctrl-C, exit status 130, or SIGTERM, exit status 143.
+    Interrupted(Signal),
+    /// The same where there is no other end, without a word.
+    #[cfg(feature = "sqlite")]
+    Stopped(Signal),
 }
 
 impl Failure {
@@ -55,11 +56,12 @@ impl Failure {
             }
             Self::Reported => ExitCode::from(1),
             Self::BrokenPipe => ExitCode::from(BROKEN_PIPE_STATUS),
-            Self::Interrupted => {
-                print_error("interrupted");
-                ExitCode::from(interrupt::EXIT_STATUS)
+            Self::Interrupted(signal) => {
+                print_error(signal.word());
+                ExitCode::from(signal.exit_status())
             }
-            Self::Stopped => ExitCode::from(interrupt::EXIT_STATUS),
+            #[cfg(feature = "sqlite")]
+            Self::Stopped(signal) => ExitCode::from(signal.exit_status()),
         }
     }
 }
@@ -92,13 +94,23 @@ impl From<io::Error> for Failure {
 
 /// Prints `error: …` as one line on stderr.
 pub(crate) fn print_error(message: &str) {
-    print_line("error", message);
+    print_line("error: ", message);
+}
+
+/// Prints `warning: …` as one line on stderr: it is done, but perhaps not what was meant.
+pub(crate) fn print_warning(message: &str) {
+    print_line("warning: ", message);
+}
+
+/// Prints one line on stderr that is neither a result nor an error.
+pub(crate) fn print_note(message: &str) {
+    print_line("", message);
 }
 
 fn print_chain(error: &anyhow::Error) {
-    print_line("error", &error.to_string());
+    print_line("error: ", &error.to_string());
     for cause in error.chain().skip(1) {
-        print_line("  caused by", &cause.to_string());
+        print_line("  caused by: ", &cause.to_string());
     }
 }
 
@@ -106,5 +118,5 @@ fn print_line(label: &str, message: &str) {
     let cut: String = message.chars().take(MAX_MESSAGE_CHARS).collect();
     let dots = if cut.len() < message.len() { "…" } else { "" };
     // Where stderr is closed there is nobody to tell.
-    let _ = writeln!(io::stderr().lock(), "{label}: {}{dots}", Printable(&cut));
+    let _ = writeln!(io::stderr().lock(), "{label}{}{dots}", Printable(&cut));
 }

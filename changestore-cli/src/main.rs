@@ -13,6 +13,7 @@ mod schema;
 mod text;
 mod time;
 mod validate;
+mod value;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ use clap::{CommandFactory, Parser};
 use backend::{Access, StoreUrl};
 use cli::{Cli, Command};
 use failure::{Failure, Result};
+use interrupt::survive_file_size_limit;
 use output::Output;
 
 fn main() -> ExitCode {
@@ -34,24 +36,32 @@ fn main() -> ExitCode {
 
 #[tokio::main(worker_threads = 2)]
 async fn run(cli: &Cli) -> Result<()> {
+    survive_file_size_limit();
     let mut output = Output::new(cli.json);
     let store = || cli.store.parse::<StoreUrl>().map_err(bad_store);
+    // What is given is read first: opening a store to write creates it, which a typo should not.
     let done = match &cli.command {
         Command::Validate(args) => {
-            let opened = store()?.open(Access::Write).await?;
-            let done = validate::run(&opened.stores, args, &mut output).await;
+            let store = store()?;
+            let input = validate::Input::open(&args.file).map_err(Failure::failed)?;
+            let opened = store.open(Access::Write).await?;
+            let done = validate::run(&opened.stores, input, args, &mut output).await;
             opened.close().await;
             done
         }
         Command::Claim(command) => {
-            let opened = store()?.open(command.access()).await?;
-            let done = claim::run(&*opened.stores.changes, command, &mut output).await;
+            let store = store()?;
+            let metadata = claim::read_input(command)?;
+            let opened = store.open(command.access()).await?;
+            let done = claim::run(&*opened.stores.changes, command, metadata, &mut output).await;
             opened.close().await;
             done
         }
         Command::Doc(command) => {
-            let opened = store()?.open(command.access()).await?;
-            let done = doc::run(&*opened.stores.documents, command, &mut output).await;
+            let store = store()?;
+            let data = doc::read_input(command)?;
+            let opened = store.open(command.access()).await?;
+            let done = doc::run(&*opened.stores.documents, command, data, &mut output).await;
             opened.close().await;
             done
         }

@@ -130,16 +130,26 @@ impl FromStr for StoreUrl {
         if text.is_empty() {
             return Err("must not be empty".to_owned());
         }
+        if let Some(url) = lacks_its_colon(text) {
+            return Err(format!(
+                "`{text}` alone would be a file of that name; say `{url}`, or `./{text}` for the file"
+            ));
+        }
         let scheme = scheme(text).unwrap_or(PATH_SCHEME);
         let backend = BACKENDS.iter().find(|backend| backend.scheme() == scheme);
         let Some(&backend) = backend else {
-            // The rest of the URL may hold a password.
             let known: Vec<_> = BACKENDS.iter().map(|known| known.scheme()).collect();
             let known = known.join(":, ");
             return Err(format!(
                 "this build has no store `{scheme}:`; it has {known}:"
             ));
         };
+        // From here on an error may repeat the path, which is not to hold a password.
+        if names_a_user(text) {
+            return Err("no store of this build takes a user or password; \
+                        a path with `@` in it follows the colon without `//`"
+                .to_owned());
+        }
         backend.check(text)?;
         let url = text.to_owned();
         Ok(Self { url, backend })
@@ -154,6 +164,22 @@ fn scheme(text: &str) -> Option<&str> {
         && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.chars().all(legal);
     is_scheme.then_some(scheme)
+}
+
+/// Whether the text is like `scheme://user:password@host`, whatever the scheme and the characters of
+/// the password. `scheme:///path` has no host, hence no user.
+fn names_a_user(text: &str) -> bool {
+    let (_, behind) = text.split_once("//").unwrap_or_default();
+    text.contains(':') && !behind.starts_with('/') && behind.contains('@')
+}
+
+/// What is meant by the name of a store that is given like a path.
+fn lacks_its_colon(text: &str) -> Option<&'static str> {
+    match text.to_ascii_lowercase().as_str() {
+        "mem" | "memory" | ":memory:" => Some("mem:"),
+        "sqlite" => Some("sqlite:PATH"),
+        _ => None,
+    }
 }
 
 /// Names the backend and nothing that may be secret.
@@ -187,6 +213,28 @@ mod tests {
         assert!(!error.contains("tiger"), "{error}");
         let url: StoreUrl = "mem:".parse().unwrap();
         assert_eq!(format!("{url:?}"), "StoreUrl(mem:…)");
+    }
+
+    #[test]
+    fn a_user_is_told_from_a_path() {
+        for url in [
+            "sqlite://user:hunter2@host/x.db",
+            "sqlite://u:pa/ss@host",
+            "mem://u@h",
+            "1://u:p@h",
+            "//u:p@h/x.db",
+        ] {
+            assert!(names_a_user(url), "{url}");
+        }
+        for path in [
+            "sqlite:///a@b/x.db",
+            "sqlite:a@b.db",
+            "/a//b@c.db",
+            "x.db",
+            "a@b.db",
+        ] {
+            assert!(!names_a_user(path), "{path}");
+        }
     }
 
     #[cfg(not(feature = "sqlite"))]

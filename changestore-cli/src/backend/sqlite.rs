@@ -1,10 +1,11 @@
 //! `sqlite:PATH`, or a path alone.
 
+use anyhow::anyhow;
 use async_trait::async_trait;
 use changestore_sql::{SqliteOptions, SqliteStore, schema};
 
 use super::{Access, Backend, Close, Opened, SchemaStep};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 pub(super) struct Sqlite;
 
@@ -25,12 +26,21 @@ impl Backend for Sqlite {
 
     async fn open(&self, url: &str, access: Access) -> Result<Opened> {
         let options = SqliteOptions::new(url)?;
-        let store = SqliteStore::open_with(match access {
+        let is_to_be_created = access == Access::Read && !options.path().exists();
+        let opened = SqliteStore::open_with(match access {
             Access::Write => options,
             // Not even an empty database is left where somebody only looked.
             Access::Read => options.with_read_only(true),
         })
-        .await?;
+        .await;
+        let store = match opened {
+            Err(error) if is_to_be_created => {
+                return Err(Failure::failed(anyhow!(
+                    "{error}; `changestore schema apply` creates it, as does every command that writes"
+                )));
+            }
+            opened => opened?,
+        };
         Ok(Opened::new(store.clone(), Some(Box::new(store))))
     }
 

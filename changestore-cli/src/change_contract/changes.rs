@@ -108,10 +108,10 @@ async fn follow(
         // Never between the rows and their cursor.
         let poll = tokio::select! {
             biased;
-            () = interrupt.wait() => {
+            signal = interrupt.wait() => {
                 // It has passed over what was written elsewhere.
                 answers.store(follow.cursor())?;
-                return Err(Failure::Stopped);
+                return Err(Failure::Stopped(signal));
             }
             poll = follow.next() => poll.map_err(Failure::failed)?,
         };

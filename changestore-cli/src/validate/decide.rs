@@ -66,7 +66,9 @@ impl fmt::Display for Refusal {
             ),
             Self::TooLarge { actual, limit } => write!(
                 f,
-                "uris are too large: their record takes {actual} bytes, at most {limit} are allowed"
+                "uris are too large: the request's record takes {actual} bytes of data, at most {limit} are \
+                 allowed (of {} bytes, {ROOM_BYTES} are kept for its finish)",
+                limits::DATA.max_bytes()
             ),
         }
     }

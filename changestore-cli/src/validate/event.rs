@@ -1,8 +1,8 @@
 //! One line of the file: a land request is submitted, or has finished.
 
 use changestore_core::{ChangeKey, ErrorKind, Timestamp, limits};
-use serde::Deserialize;
 
+use super::fields::{EventName, Fields};
 use super::request::{self, Finish};
 
 /// A checked event: every key it leads to is legal.
@@ -22,47 +22,25 @@ pub(crate) enum Kind {
     Finish { state: String },
 }
 
-/// The line as it stands there. Fields that are not named here are passed over.
-#[derive(Deserialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
-enum Line {
-    Submit {
-        queue: String,
-        request_id: String,
-        uris: Vec<String>,
-        at: i64,
-    },
-    Finish {
-        queue: String,
-        request_id: String,
-        state: String,
-        at: i64,
-    },
-}
-
 impl Event {
     /// Reads a line; the error is the reason for a person.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(line)
             .map_err(|error| format!("not UTF-8 from byte {} on", error.valid_up_to() + 1))?;
-        // A derived reader would take the fields from an array, too, by their places.
-        if !text.trim_ascii_start().starts_with('{') {
-            return Err("not a JSON object".to_owned());
-        }
-        let line = serde_json::from_str(text).map_err(|error| without_line(&error))?;
-        match line {
-            Line::Submit {
-                queue,
-                request_id,
-                uris,
-                at,
-            } => Self::submit(queue, request_id, uris, at),
-            Line::Finish {
-                queue,
-                request_id,
-                state,
-                at,
-            } => Self::finish(queue, request_id, state, at),
+        let fields = Fields::parse(text)?;
+        match fields.event()? {
+            EventName::Submit => Self::submit(
+                fields.queue()?,
+                fields.request_id()?,
+                fields.uris()?,
+                fields.at()?,
+            ),
+            EventName::Finish => Self::finish(
+                fields.queue()?,
+                fields.request_id()?,
+                fields.state()?,
+                fields.at()?,
+            ),
         }
     }
 
@@ -134,17 +112,6 @@ fn timestamp(at: i64) -> Result<Timestamp, String> {
     })
 }
 
-/// The parser counts the lines of its text, which is always the first: the caller knows better.
-fn without_line(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let place = format!(" at line {} column {}", error.line(), error.column());
-    match text.strip_suffix(&place) {
-        Some(reason) if error.column() > 0 => format!("{reason} at column {}", error.column()),
-        Some(reason) => reason.to_owned(),
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,7 +137,7 @@ mod tests {
             ("{}", "missing field `event`"),
             (
                 r#"{"event":"cancel"}"#,
-                "unknown variant `cancel`, expected `submit` or `finish`",
+                "event: expected \"submit\" or \"finish\"",
             ),
             (
                 r#"{"event":"submit","queue":"q","request_id":"r","at":1}"#,
@@ -182,7 +149,7 @@ mod tests {
             ),
             (
                 r#"{"event":"submit","queue":"q","request_id":"r","uris":["u"],"at":1.5}"#,
-                "invalid type: floating point `1.5`, expected i64",
+                "at: expected a whole number of milliseconds since 1970",
             ),
             (
                 r#"{"event":"submit","queue":"q","request_id":"r","uris":[],"at":1}"#,
@@ -216,8 +183,86 @@ mod tests {
         }
         let not_text = Event::parse(b"{\"event\":\"\xff\"}").unwrap_err();
         assert_eq!(not_text, "not UTF-8 from byte 11 on");
-        let deep = format!(r#"{{"x":{}"#, "[".repeat(100_000));
-        assert!(reason(&deep).starts_with("recursion limit exceeded"));
+        let brackets = "[".repeat(100_000);
+        let deep = reason(&format!(r#"{{"x":{brackets}"#));
+        assert!(deep.starts_with("EOF while parsing"), "{deep}");
+        let closed = "]".repeat(100_000);
+        let deep = format!(r#"{{"event":"submit","queue":{brackets}{closed}}}"#);
+        assert_eq!(reason(&deep), "queue: expected a text");
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_named_and_not_repeated() {
+        let good = [
+            ("queue", r#""q""#),
+            ("request_id", r#""r""#),
+            ("uris", r#"["u"]"#),
+            ("state", r#""landed""#),
+            ("at", "1"),
+        ];
+        let line = |event: &str, field: &str, value: &str| {
+            let fields = good.map(|(name, usual)| {
+                let value = if name == field { value } else { usual };
+                format!(r#""{name}":{value}"#)
+            });
+            format!(r#"{{"event":{event},{}}}"#, fields.join(","))
+        };
+        let wrong = [
+            "null",
+            "true",
+            "5",
+            "-5.25",
+            "1e3",
+            r#""5""#,
+            r#"["s3cret"]"#,
+            r#"{"s3cret":1}"#,
+        ];
+        let expected = [
+            ("queue", "a text"),
+            ("request_id", "a text"),
+            ("uris", "an array of texts"),
+            ("state", "a text"),
+            ("at", "a whole number of milliseconds since 1970"),
+        ];
+        for (field, expected) in expected {
+            let event = if field == "state" {
+                r#""finish""#
+            } else {
+                r#""submit""#
+            };
+            for value in wrong {
+                let is_right = match expected {
+                    "a text" => value.starts_with('"'),
+                    "an array of texts" => value.starts_with('['),
+                    _ => value == "5",
+                };
+                let parsed = Event::parse(line(event, field, value).as_bytes());
+                if is_right {
+                    assert!(parsed.is_ok(), "{field} {value}");
+                } else {
+                    assert_eq!(
+                        parsed,
+                        Err(format!("{field}: expected {expected}")),
+                        "{value}"
+                    );
+                }
+            }
+        }
+        assert_eq!(
+            reason(&line(r#""submit""#, "uris", r#"["u",5]"#)),
+            "uris[1]: expected a text"
+        );
+        assert_eq!(
+            reason(&line(r#""submit""#, "at", "99999999999999999999")),
+            "at: expected a whole number of milliseconds since 1970"
+        );
+        for event in ["null", "5", r#""s3cret""#, r#"{"submit":1}"#] {
+            let reason = reason(&line(event, "", ""));
+            assert!(reason.starts_with("event: "), "{reason}");
+            assert!(!reason.contains("s3cret"), "{reason}");
+        }
+        let half = reason(&line(r#""submit""#, "queue", r#""\ud800""#));
+        assert!(half.starts_with("queue: "), "{half}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use tokio::sync::mpsc;
 
 use super::lines::{Lines, Piece};
@@ -33,6 +33,9 @@ impl Input {
                 let metadata = file
                     .metadata()
                     .with_context(|| format!("cannot read {name}"))?;
+                if metadata.is_dir() {
+                    bail!("cannot read {name}: it is a folder");
+                }
                 Ok(Self {
                     name,
                     reader: Box::new(file),

@@ -3,6 +3,7 @@
 mod batch;
 mod decide;
 mod event;
+mod fields;
 mod input;
 mod intent;
 mod lines;
@@ -18,28 +19,39 @@ use anyhow::Context;
 
 use crate::backend::Stores;
 use crate::cli::ValidateArgs;
-use crate::failure::{Failure, Result};
-use crate::interrupt::Interrupt;
+use crate::failure::{Failure, Result, print_note};
+use crate::interrupt::{Interrupt, Signal};
 use crate::output::Output;
 
 use batch::Batches;
 use event::Event;
-use input::Input;
 use lines::{Line, MAX_LINE_BYTES, Piece};
+use progress::Progress;
 use report::Report;
+
+pub(crate) use input::Input;
 
 /// Runs the command.
 ///
-/// However it ends (at the last line, a broken one, a failure of the store, Ctrl-C), the summary of
+/// However it ends (at the last line, a broken one, a failure of the store, Ctrl-C or SIGTERM), the summary of
 /// what has been done is printed, and the same file can be given again.
-pub(crate) async fn run(stores: &Stores, args: &ValidateArgs, output: &mut Output) -> Result<()> {
-    let input = Input::open(&args.file).map_err(Failure::failed)?;
+pub(crate) async fn run(
+    stores: &Stores,
+    input: Input,
+    args: &ValidateArgs,
+    output: &mut Output,
+) -> Result<()> {
+    let progress = Progress::new(output, input.len());
+    let interrupt = Interrupt::listen_and({
+        let progress = progress.clone();
+        move |signal| progress.suspend(|| acknowledge(signal))
+    });
     let mut run = Run {
         batches: Batches::new(stores.clone(), args.keep_going),
-        report: Report::new(output, input.len()),
+        report: Report::new(output, progress),
         keep_going: args.keep_going,
     };
-    let ended = run.all(input).await;
+    let ended = run.all(input, interrupt).await;
     let Run {
         batches, report, ..
     } = run;
@@ -49,6 +61,14 @@ pub(crate) async fn run(stores: &Stores, args: &ValidateArgs, output: &mut Outpu
     ended.and(cleared)
 }
 
+/// What is in hand may have to wait, such as for another process that has locked the store.
+fn acknowledge(signal: Signal) {
+    print_note(match signal {
+        Signal::Interrupt => "finishing the events in hand; press Ctrl-C again to quit now",
+        Signal::Terminate => "finishing the events in hand; a second SIGTERM quits now",
+    });
+}
+
 struct Run<'a> {
     batches: Batches,
     report: Report<'a>,
@@ -56,14 +76,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    async fn all(&mut self, input: Input) -> Result<()> {
-        let mut interrupt = Interrupt::listen();
+    async fn all(&mut self, input: Input, mut interrupt: Interrupt) -> Result<()> {
         let mut pieces = input.read();
         loop {
             // Never in the middle of a piece: what has been begun is finished and printed.
             let piece = tokio::select! {
                 biased;
-                () = interrupt.wait() => return Err(Failure::Interrupted),
+                signal = interrupt.wait() => return Err(Failure::Interrupted(signal)),
                 piece = pieces.recv() => piece,
             };
             match piece {

@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::output::Output;
 
 /// A bar on stderr, or nothing if that is no terminal or machines read the answers.
+#[derive(Clone)]
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {

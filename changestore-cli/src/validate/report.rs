@@ -41,8 +41,7 @@ struct SummaryLine<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub(crate) fn new(output: &'a mut Output, input_bytes: Option<u64>) -> Self {
-        let progress = Progress::new(output, input_bytes);
+    pub(crate) fn new(output: &'a mut Output, progress: Progress) -> Self {
         Self {
             output,
             progress,

@@ -30,7 +30,10 @@ fn claims_are_created_once() {
     );
     let claim = json(&place.run(["--json", "claim", "list", "q", "u1"]).ok());
     assert_eq!(claim["metadata"], "{}");
-    assert_eq!(place.run(["claim", "list", "q", "u"]).ok(), "");
+    let none = place.run(["claim", "list", "q", "u"]);
+    assert_eq!((none.status, none.stdout.as_str()), (Some(0), ""));
+    assert_eq!(none.stderr, "no claims\n");
+    assert_eq!(place.run(["--json", "claim", "list", "q", "u"]).ok(), "");
 }
 
 #[test]

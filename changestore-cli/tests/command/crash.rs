@@ -9,14 +9,14 @@ use super::*;
 const STORE: [&str; 2] = ["--store", "sqlite:changestore.db?synchronous=normal"];
 
 /// A run whose input stays open, so that it is still there when it is killed.
-struct Fed {
-    child: Child,
+pub(crate) struct Fed {
+    pub(crate) child: Child,
     stdin: std::process::ChildStdin,
-    answers: std::io::Lines<BufReader<std::process::ChildStdout>>,
+    pub(crate) answers: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
 impl Fed {
-    fn start(place: &Workplace) -> Self {
+    pub(crate) fn start(place: &Workplace) -> Self {
         let mut child = place
             .command(STORE.iter().chain(&["validate", "-"]))
             .stdin(Stdio::piped())
@@ -31,11 +31,11 @@ impl Fed {
         }
     }
 
-    fn feed(&mut self, lines: &[&str]) {
+    pub(crate) fn feed(&mut self, lines: &[&str]) {
         self.stdin.write_all(lines.concat().as_bytes()).unwrap();
     }
 
-    fn wait_for_answers(&mut self, count: usize) -> Vec<String> {
+    pub(crate) fn wait_for_answers(&mut self, count: usize) -> Vec<String> {
         let answers = (&mut self.answers).map(Result::unwrap);
         let answers = answers.filter(|line| !line.starts_with("queue "));
         answers.take(count).collect()
@@ -97,31 +97,4 @@ fn what_is_answered_is_stored() {
             "uber/submitqueue/main/1",
         ])
         .ok();
-}
-
-#[cfg(unix)]
-#[test]
-fn ctrl_c_finishes_what_was_begun_and_says_how_far_it_came() {
-    let events = fs::read_to_string(sample()).unwrap();
-    let lines: Vec<&str> = events.split_inclusive('\n').collect();
-    let place = Workplace::new();
-    let mut run = Fed::start(&place);
-    run.feed(&lines[..10]);
-    assert_eq!(run.wait_for_answers(10).len(), 10);
-    let pid = run.child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let rest: Vec<String> = run.answers.map(Result::unwrap).collect();
-    let ended = Ran::new(run.child.wait_with_output().unwrap());
-    assert_eq!(
-        rest,
-        ["5 requests: 5 claimed, 0 duplicates; 5 finished; 0 errors"]
-    );
-    assert_eq!(ended.failed(130), "error: interrupted\n");
-    assert!(!place.dump().iter().any(|row| row.starts_with("VALIDATE#")));
 }

@@ -10,6 +10,9 @@ mod sample;
 mod usage;
 mod validate;
 
+#[cfg(unix)]
+mod signals;
+mod slips;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;

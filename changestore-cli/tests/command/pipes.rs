@@ -40,12 +40,8 @@ fn validate_stops_where_nobody_reads_and_goes_on_when_run_again() {
     let (line, ran) = first_line_only(place.command(arguments));
     assert_eq!(json(&line)["verdict"], "claimed");
     assert_eq!((ran.status, ran.stderr.as_str()), (Some(141), ""));
-    assert_eq!(
-        place
-            .run(["doc", "query", "VALIDATE#uber/submitqueue/main"])
-            .ok(),
-        ""
-    );
+    let intents = ["doc", "query", "VALIDATE#uber/submitqueue/main", "--json"];
+    assert_eq!(place.run(intents).ok(), "");
     let again = place.run(arguments);
     let summary = json(again.last_line());
     assert_eq!(summary["summary"]["claimed"], 359);

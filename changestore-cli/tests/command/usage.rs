@@ -159,7 +159,7 @@ fn the_schema_can_be_printed_and_applied() {
         place.run(["schema", "apply"]).ok(),
         "sqlite: schema version 1\n"
     );
-    assert_eq!(place.run(["doc", "query", "a"]).ok(), "");
+    assert_eq!(place.run(["doc", "query", "a", "--json"]).ok(), "");
     assert_eq!(
         place.run(["schema", "apply", "--json"]).ok(),
         "{\"version\":1}\n"

@@ -19,10 +19,10 @@ fn faults() -> Vec<(Vec<u8>, &'static str)> {
             text(r#"{"event":"submit""#),
             "EOF while parsing an object at column 17",
         ),
-        (text("{}"), "missing field `event` at column 2"),
+        (text("{}"), "missing field `event`"),
         (
             text(r#"{"event":"cancel","queue":"q"}"#),
-            "unknown variant `cancel`, expected `submit` or `finish` at column 17",
+            "event: expected \"submit\" or \"finish\"",
         ),
         (
             text(r#"{"event":"submit","queue":"q","request_id":"x","at":1}"#),
@@ -38,7 +38,23 @@ fn faults() -> Vec<(Vec<u8>, &'static str)> {
         ),
         (
             text(r#"{"event":"submit","queue":"q","request_id":"x","uris":"u1","at":1}"#),
-            "invalid type: string \"u1\", expected a sequence",
+            "uris: expected an array of texts\n",
+        ),
+        (
+            text(r#"{"event":"submit","queue":"q","request_id":"x","uris":["u1",5],"at":1}"#),
+            "uris[1]: expected a text\n",
+        ),
+        (
+            text(r#"{"event":"submit","queue":null,"request_id":"x","uris":["u1"],"at":1}"#),
+            "queue: expected a text\n",
+        ),
+        (
+            text(r#"{"event":"submit","queue":"q","request_id":5,"uris":["u1"],"at":1}"#),
+            "request_id: expected a text\n",
+        ),
+        (
+            text(r#"{"event":"finish","queue":"q","request_id":"r1","state":{},"at":1}"#),
+            "state: expected a text\n",
         ),
         (
             text(r#"{"event":"submit","queue":"q","request_id":"","uris":["u1"],"at":1}"#),
@@ -64,7 +80,7 @@ fn faults() -> Vec<(Vec<u8>, &'static str)> {
         ),
         (
             text(r#"{"event":"submit","queue":"q","request_id":"x","uris":["u1"],"at":"now"}"#),
-            "invalid type: string \"now\", expected i64",
+            "at: expected a whole number of milliseconds since 1970\n",
         ),
         (
             text(r#"{"event":"submit","queue":"q","request_id":"r1","uris":["u2"],"at":1}"#),
@@ -128,7 +144,7 @@ fn keep_going_reports_each_and_does_the_rest() {
     assert_eq!(last["duplicate_uri"], "u1");
     let messages = ran.failed(1);
     assert_eq!(messages.lines().count(), faults.len(), "{messages}");
-    for (at, (message, (_, reason))) in messages.lines().zip(&faults).enumerate() {
+    for (at, (message, (_, reason))) in messages.split_inclusive('\n').zip(&faults).enumerate() {
         let expected = format!("error: line {}: {reason}", at + 2);
         assert!(message.starts_with(&expected), "{message}");
     }
@@ -180,12 +196,12 @@ fn a_duplicate_claims_nothing_and_may_finish() {
 fn names_cannot_command_the_terminal() {
     let place = Workplace::new();
     let file = r#"{"event":"submit","queue":"q","request_id":"\u001b[2J\n","uris":["u"],"at":1}
-{"event":"\u001b[31m"}"#;
+{"event":"finish","queue":"q","request_id":"\u001b[31m","state":"landed","at":1}"#;
     let ran = place.run_with_input(["validate"], file.as_bytes());
     assert!(ran.stdout.contains("claimed    \\u{1b}[2J\\n\n"), "{ran:?}");
     let message = ran.failed(1);
     assert!(
-        message.contains("unknown variant `\\u{1b}[31m`"),
+        message.contains(r#"not submitted: "\u{1b}[31m" in"#),
         "{message}"
     );
 }
@@ -201,13 +217,16 @@ fn an_empty_file_is_no_error_and_a_missing_one_is() {
             .ok(),
         nothing
     );
+    let place = Workplace::new();
     let message = place.run(["validate", "nope.jsonl"]).failed(1);
     assert!(
         message.starts_with("error: cannot open nope.jsonl\n  caused by: "),
         "{message}"
     );
     let message = place.run(["validate", "."]).failed(1);
-    assert!(message.starts_with("error: cannot read ."), "{message}");
+    assert_eq!(message, "error: cannot read .: it is a folder\n");
+    let created = fs::read_dir(place.folder.path()).unwrap().count();
+    assert_eq!(created, 0, "a file that is not there creates no store");
 }
 
 #[test]
@@ -227,4 +246,27 @@ fn a_store_that_fails_ends_the_run_even_when_it_keeps_going() {
         "{message}"
     );
     assert!(message.contains("permission denied"), "{message}");
+}
+
+#[test]
+fn the_uris_of_a_request_are_as_many_as_fit_into_its_record() {
+    let place = Workplace::new();
+    let uris: Vec<String> = (0..505)
+        .map(|number| format!(r#""{number:0>768}""#))
+        .collect();
+    let line = |uris: &[String]| {
+        let uris = uris.join(",");
+        format!(r#"{{"event":"submit","queue":"q","request_id":"r","uris":[{uris}],"at":1}}"#)
+    };
+    let message = place
+        .run_with_input(["validate"], line(&uris).as_bytes())
+        .failed(1);
+    let expected = "error: line 1: uris are too large: the request's record takes ";
+    assert!(message.starts_with(expected), "{message}");
+    assert!(message.contains("at most 389120 are allowed"), "{message}");
+    let ran = place.run_with_input(["validate"], line(&uris[..500]).as_bytes());
+    assert_eq!(
+        ran.ok(),
+        "queue q\nclaimed    r\n1 request: 1 claimed, 0 duplicates; 0 finished; 0 errors\n"
+    );
 }

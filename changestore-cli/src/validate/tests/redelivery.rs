@@ -142,7 +142,7 @@ async fn a_request_too_large_for_its_record_is_refused_and_large_ones_share_no_i
     assert!(answers[0].is_ok() && answers[1].is_ok());
     let reason = answers[2].as_ref().unwrap_err().to_string();
     assert!(
-        reason.starts_with("uris are too large: their record takes 3924"),
+        reason.starts_with("uris are too large: the request's record takes 3924"),
         "{reason}"
     );
     assert_eq!(dump(&store, &events).await.claims.len(), 1_000);
