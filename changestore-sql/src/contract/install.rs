@@ -12,6 +12,7 @@ use super::failure::failed;
 use super::installed::{Definition, Installed, Position, armed, position};
 use super::objects::{self, Presence, drop_object};
 use super::plan::{ContractPlan, DEFAULT_RETENTION, Mode};
+use super::state::{advance_generation, set_retention};
 use super::table_info::TableInfo;
 use super::tracked::Tracked;
 use super::triggers::TableTriggers;
@@ -394,38 +395,4 @@ fn reason(added: &[String], rearmed: &[String], joined: bool) -> Option<String> 
     } else {
         None
     }
-}
-
-/// Makes every reader read everything once.
-pub(super) async fn advance_generation(
-    connection: &mut SqliteConnection,
-    reason: String,
-) -> Result<()> {
-    sqlx::query(
-        "UPDATE change_contract_state SET generation = generation + 1, generation_reason = ?1",
-    )
-    .bind(reason)
-    .execute(connection)
-    .await
-    .map_err(failed)?;
-    Ok(())
-}
-
-/// Prunes to it at once.
-async fn set_retention(connection: &mut SqliteConnection, retention: i64) -> Result<()> {
-    for sql in [
-        "UPDATE change_contract_state SET retention = ?1",
-        "UPDATE change_contract_positions SET value = ?1 WHERE id = -2",
-        "DELETE FROM change_contract_log
-         WHERE seq <= (SELECT value FROM change_contract_sequence) - ?1",
-        "UPDATE change_contract_positions
-         SET value = max(value, (SELECT value FROM change_contract_sequence) - ?1) WHERE id = -1",
-    ] {
-        sqlx::query(sql)
-            .bind(retention)
-            .execute(&mut *connection)
-            .await
-            .map_err(failed)?;
-    }
-    Ok(())
 }

@@ -17,8 +17,10 @@ mod key_sql;
 mod objects;
 mod owner;
 mod plan;
+mod rearm;
 mod replace;
 mod row_key;
+mod state;
 mod status;
 mod table_info;
 #[cfg(test)]
@@ -54,6 +56,7 @@ pub use installed::Position;
 pub use owner::ContractOwner;
 pub use plan::{ContractPlan, DEFAULT_RETENTION, MIN_RETENTION, Mode};
 pub use reader::ContractReader;
+pub(crate) use rearm::rearm;
 pub use row_key::RowKey;
 pub use rows::ChangedRow;
 pub use snapshot::Snapshot;

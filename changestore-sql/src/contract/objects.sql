@@ -9,18 +9,19 @@ CREATE TABLE change_contract_state (
 );
 
 -- The numbers that journaling reads and changes, on one page of their own: they are all that a write
--- pays for beside the log. id 0 is the sequence, -1 what is pruned, -2 the retention, any other a
--- table's last_seq.
+-- pays for beside the log. id 0 is the sequence, -1 what was pruned under another retention, -2 the
+-- retention, any other a table's last_seq.
 CREATE TABLE change_contract_positions (
     id INTEGER PRIMARY KEY,
     value INTEGER
 );
 
--- One row, read through the name that readers know.
+-- One row, read through the name that readers know. Whatever is at a multiple of 64 prunes to the
+-- retention, so how far follows from the sequence and need not be written.
 CREATE VIEW change_contract_sequence (value, pruned_through, next_prune) AS
-    SELECT s.value, p.value, (s.value | 63) + 1
-    FROM change_contract_positions s, change_contract_positions p
-    WHERE s.id = 0 AND p.id = -1;
+    SELECT s.value, max(p.value, (s.value & ~63) - r.value), (s.value | 63) + 1
+    FROM change_contract_positions s, change_contract_positions p, change_contract_positions r
+    WHERE s.id = 0 AND p.id = -1 AND r.id = -2;
 
 -- What is tracked. A table_id is never given to another table.
 CREATE TABLE change_contract_definitions (
@@ -95,7 +96,4 @@ CREATE TRIGGER change_contract_log_prune AFTER INSERT ON change_contract_log BEG
     DELETE FROM change_contract_log
         WHERE NEW.seq & 63 = 0
             AND seq <= NEW.seq - (SELECT value FROM change_contract_positions WHERE id = -2);
-    UPDATE change_contract_positions
-        SET value = max(value, NEW.seq - (SELECT r.value FROM change_contract_positions r WHERE r.id = -2))
-        WHERE NEW.seq & 63 = 0 AND id = -1;
 END;

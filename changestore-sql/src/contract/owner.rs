@@ -10,10 +10,11 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use super::export::export;
 use super::failure::failed;
 use super::guard::SchemaGuard;
-use super::install::{Enabled, advance_generation, enable};
+use super::install::{Enabled, enable};
 use super::installed::{Position, position};
 use super::objects::{self, Presence};
 use super::plan::ContractPlan;
+use super::state::advance_generation;
 use super::status::{Status, status};
 
 /// How long a command waits for writers, if nothing else is said.

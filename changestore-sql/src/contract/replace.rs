@@ -20,17 +20,6 @@ const NOTED_COLUMNS: usize = 8;
 /// Notes that are kept: far more than statements can be nested with a REPLACE pending in each.
 const NOTES: u32 = 1024;
 
-/// The log's trigger's prune, for triggers that do not append.
-pub(super) const PRUNE: &str = "\
-    DELETE FROM change_contract_log \
-    WHERE (SELECT s.value & 63 FROM change_contract_positions s WHERE s.id = 0) = 0 \
-    AND seq <= (SELECT s.value - r.value FROM change_contract_positions s, change_contract_positions r \
-    WHERE s.id = 0 AND r.id = -2); \
-    UPDATE change_contract_positions \
-    SET value = max(value, (SELECT s.value - r.value FROM change_contract_positions s, \
-    change_contract_positions r WHERE s.id = 0 AND r.id = -2)) \
-    WHERE id = -1 AND (SELECT s.value & 63 FROM change_contract_positions s WHERE s.id = 0) = 0;";
-
 /// An index that can be seen through: each of its entries is the values of some columns.
 struct Covered<'a> {
     place: usize,

@@ -199,7 +199,7 @@ impl TableInfo {
         let is_column = |name: &str| columns.iter().any(|c| c.name.eq_ignore_ascii_case(name));
         let rowid_names: Vec<_> = ROWID_NAMES
             .into_iter()
-            .filter(|name| !is_column(name))
+            .filter(|name| !without_rowid && !is_column(name))
             .collect();
         let key = key(&columns, &indexes, without_rowid, rowid_names.first());
         let rowid = match &key {

@@ -3,7 +3,7 @@
 use super::identifiers::{PREFIX, quoted};
 use super::key_sql::{changed, columns, encoded};
 use super::plan::Mode;
-use super::replace::{self, Replaced};
+use super::replace::Replaced;
 use super::table_info::{Key, TableInfo};
 
 /// A trigger, as it is to be in `sqlite_schema`.
@@ -114,6 +114,13 @@ fn key_names(table: &TableInfo, key: &Key) -> String {
     names.join(", ")
 }
 
+/// The prune of the log's trigger, for a trigger that does not append.
+const PRUNE: &str = "\
+    DELETE FROM change_contract_log \
+    WHERE (SELECT s.value & 63 FROM change_contract_positions s WHERE s.id = 0) = 0 \
+    AND seq <= (SELECT s.value - r.value FROM change_contract_positions s, change_contract_positions r \
+    WHERE s.id = 0 AND r.id = -2);";
+
 /// Table mode: only that something was written. Prunes as the log's trigger does, or the log would outlive its
 /// span while only such tables are written.
 fn whole(table: &TableInfo, id: i64) -> TableTriggers {
@@ -121,8 +128,7 @@ fn whole(table: &TableInfo, id: i64) -> TableTriggers {
     let body = format!(
         "UPDATE change_contract_positions SET value = value + 1 WHERE id = 0; \
          UPDATE change_contract_positions SET value = \
-         (SELECT s.value FROM change_contract_positions s WHERE s.id = 0) WHERE id = {id}; {}",
-        replace::PRUNE
+         (SELECT s.value FROM change_contract_positions s WHERE s.id = 0) WHERE id = {id}; {PRUNE}"
     );
     let trigger =
         |suffix, event: &str| Trigger::new(table, suffix, &format!("AFTER {event} ON {on}"), &body);
