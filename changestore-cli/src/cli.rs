@@ -201,8 +201,8 @@ pub(crate) enum DocCommand {
         #[command(flatten)]
         key: DocKey,
         /// The data: text, `@FILE`, or `-` for standard input.
-        data: Text,
         #[arg(allow_negative_numbers = true)]
+        data: Text,
         #[command(flatten)]
         condition: PutCondition,
         #[command(flatten)]

@@ -7,12 +7,12 @@ mod memory;
 mod pipes;
 mod readme;
 mod sample;
-mod usage;
-mod validate;
-
 #[cfg(unix)]
 mod signals;
 mod slips;
+mod usage;
+mod validate;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
