@@ -51,7 +51,8 @@ Examples:
   changestore --store mem: --json validate - < land-events.jsonl
   changestore claim list main github://github.com/o/r/pull/7/3f1c
   changestore doc put JOB#EXPORT 17 '{\"rows\": 5}' --if-absent --ttl 1h
-  changestore doc query REQUEST#main --limit 10 --json";
+  changestore doc query REQUEST#main --limit 10 --json
+  changestore change-contract changes --db changestore.db --family claims --follow";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

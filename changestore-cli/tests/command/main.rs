@@ -1,8 +1,11 @@
 //! The binary as users run it: arguments in; exit status, stdout and stderr out.
 
+mod changes;
 mod claims;
+mod contract;
 mod crash;
 mod documents;
+mod follow;
 mod memory;
 mod pipes;
 mod readme;

@@ -8,6 +8,9 @@ const FAULTS: &str = r#"{"event":"submit","queue":"main","request_id":"main/7","
 {"event":"submit","queue":"main","request_id":"main/7","uris":["github://github.com/o/r/pull/8/a1b2"],"at":1768328247000}
 "#;
 
+/// The names of numbers that another run or another file has others of.
+const OWN_NUMBERS: [&str; 4] = ["device", "inode", "born_ns", "schema_version"];
+
 /// A command and the lines that it is said to print.
 struct Step<'a> {
     command: &'a str,
@@ -34,9 +37,12 @@ fn steps(readme: &str) -> Vec<Step<'_>> {
     steps
 }
 
-/// What differs from run to run, made the same: etags and times.
+/// What differs from run to run, made the same: etags, epochs, times, the identity of a file, and SQLite's count
+/// of schema changes.
 fn normalized(line: &str) -> String {
     let mut words = Vec::new();
+    let line = line.replace("schema version ", "schema_version ");
+    let mut is_own = false;
     for word in line.split_inclusive([' ', '"', ',', ':']) {
         let (text, end) = word.split_at(word.trim_end_matches([' ', '"', ',', ':']).len());
         let is_etag = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -47,9 +53,15 @@ fn normalized(line: &str) -> String {
             "ETAG"
         } else if is_now {
             "NOW"
+        } else if is_own {
+            text.trim_start_matches(|char: char| char.is_ascii_alphanumeric())
         } else {
             text
         });
+        // The number stands behind the name's quote and colon.
+        if !text.is_empty() {
+            is_own = OWN_NUMBERS.contains(&text);
+        }
         words.push(end);
     }
     let line = words.concat();

@@ -101,6 +101,7 @@ fn help_shows_every_command_and_the_exit_statuses() {
         "claim",
         "doc",
         "schema",
+        "change-contract",
         "completions",
         "Exit status",
         "CHANGESTORE_STORE",
