@@ -4,6 +4,8 @@
 //! mean is the [`Dialect`]'s.
 
 use std::borrow::Cow;
+use std::error::Error as StdError;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -49,7 +51,7 @@ impl Meaning {
 pub(crate) struct Cause {
     backend: &'static str,
     meaning: Meaning,
-    source: Arc<sqlx::Error>,
+    source: Driver,
 }
 
 impl Cause {
@@ -61,7 +63,7 @@ impl Cause {
         Self {
             backend: dialect.backend,
             meaning,
-            source: Arc::new(error),
+            source: Driver(Arc::new(error)),
         }
     }
 
@@ -75,11 +77,38 @@ impl Cause {
         let error = Error::new(kind)
             .with_retryable(retryable)
             .with_backend(self.backend)
-            .with_source(Arc::clone(&self.source));
+            .with_source(self.source.clone());
         match message {
             Some(message) => error.with_message(message),
             None => error,
         }
+    }
+}
+
+/// The driver's error, as the source of ours.
+///
+/// sqlx's `Display` repeats its own source, and a chain that is printed would say everything twice. So the
+/// chain goes on behind that source.
+#[derive(Debug, Clone)]
+pub(crate) struct Driver(Arc<sqlx::Error>);
+
+impl Driver {
+    /// What the driver reported, if that is what an error comes from.
+    pub(crate) fn of(error: &Error) -> Option<&sqlx::Error> {
+        let source = error.source()?.downcast_ref::<Self>()?;
+        Some(&source.0)
+    }
+}
+
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StdError for Driver {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        (*self.0).source().and_then(StdError::source)
     }
 }
 
@@ -111,5 +140,35 @@ fn meaning(error: &sqlx::Error) -> Meaning {
             Meaning::new(ErrorKind::Corrupt, "a stored value has another type")
         }
         _ => Meaning::plain(ErrorKind::Other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Dialect = Dialect {
+        backend: "test",
+        meaning: |_| Meaning::plain(ErrorKind::Other),
+    };
+
+    #[test]
+    fn a_chain_says_each_thing_once() {
+        for error in [
+            sqlx::Error::Io(io::Error::other("the disk broke")),
+            sqlx::Error::Decode("the disk broke".into()),
+            sqlx::Error::Configuration("the disk broke".into()),
+        ] {
+            let error = Cause::new(error, &NONE).to_error();
+            let chain: Vec<String> =
+                std::iter::successors(Some(&error as &dyn StdError), |error| (**error).source())
+                    .map(ToString::to_string)
+                    .collect();
+            let times = chain
+                .iter()
+                .filter(|words| words.contains("the disk broke"));
+            assert_eq!(times.count(), 1, "{chain:?}");
+            assert!(Driver::of(&error).is_some());
+        }
     }
 }

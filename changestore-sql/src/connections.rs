@@ -21,11 +21,12 @@ pub(crate) struct Connections<C: Connection> {
 }
 
 impl<C: Connection> Connections<C> {
+    /// At least one connection, however few are asked for, and no more than can be counted.
     pub(crate) fn new(options: C::Options, at_most: usize) -> Self {
         Self {
             options,
-            idle: Mutex::new(Vec::with_capacity(at_most)),
-            permits: Semaphore::new(at_most),
+            idle: Mutex::default(),
+            permits: Semaphore::new(at_most.clamp(1, Semaphore::MAX_PERMITS)),
         }
     }
 

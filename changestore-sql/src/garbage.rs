@@ -6,13 +6,7 @@
 //! write is bounded, no index on the expiry is needed, and a table that is written keeps its garbage
 //! within bounds.
 
-use std::time::Duration;
-
 use crate::write::Write;
-
-/// A row is deleted only so long after it expired: the clock of another process may lag, and to that
-/// one the record still lives.
-pub(crate) const GRACE: Duration = Duration::from_hours(24);
 
 /// A step comes after so many writes of documents …
 const WRITES_PER_STEP: usize = 128;

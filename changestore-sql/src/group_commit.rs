@@ -11,7 +11,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use changestore_core::{Error, ErrorKind, Outcome, Result};
+use changestore_core::{Error, Outcome, Result};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
 use tokio::time::Instant;
@@ -20,6 +20,7 @@ use crate::backoff::Backoff;
 use crate::classify::Cause;
 use crate::garbage::{self, Position, Step};
 use crate::judge::{Effect, judge};
+use crate::reply::{Reply, abandoned, closed};
 use crate::write::{Write, Written};
 
 /// At most so many writes wait; then their callers do.
@@ -42,9 +43,6 @@ pub(crate) trait Engine: Send + 'static {
 
     /// Lets go of the connection.
     fn close(self) -> impl Future<Output = ()> + Send;
-
-    /// The name for errors.
-    const BACKEND: &'static str;
 }
 
 /// Why a transaction did not come to pass.
@@ -78,7 +76,6 @@ impl Failure {
 pub(crate) struct Writer {
     queue: mpsc::Sender<Message>,
     lock_timeout: Duration,
-    backend: &'static str,
 }
 
 #[derive(Debug)]
@@ -87,7 +84,7 @@ enum Message {
     Collect {
         from: Position,
         deadline: Instant,
-        reply: oneshot::Sender<Result<Step>>,
+        reply: Reply<Step>,
     },
     Close {
         reply: oneshot::Sender<()>,
@@ -99,18 +96,15 @@ struct Job {
     write: Write,
     /// When to give up on the lock.
     deadline: Instant,
-    reply: oneshot::Sender<Result<Written>>,
+    reply: Reply<Written>,
 }
 
 impl Job {
-    fn answer(self, backend: &'static str, result: Result<Effect, &Failure>) {
-        let Self { write, reply, .. } = self;
-        let result = match result {
-            Ok(effect) => judge(write, effect).map_err(|error| error.with_backend(backend)),
-            Err(failure) => Err(write.blame(failure.to_error())),
-        };
-        // A caller that is gone wants no answer.
-        let _ = reply.send(result);
+    fn answer(self, result: Result<Effect, &Failure>) {
+        self.reply.send(match result {
+            Ok(effect) => judge(self.write, effect),
+            Err(failure) => Err(failure.to_error()),
+        });
     }
 }
 
@@ -129,42 +123,38 @@ impl Writer {
         Self {
             queue: sender,
             lock_timeout,
-            backend: E::BACKEND,
         }
     }
 
     /// Queues a write and waits for its result.
     pub(crate) async fn write(&self, write: Write) -> Result<Written> {
-        let (reply, answer) = oneshot::channel();
-        let job = Job {
-            write,
-            deadline: Instant::now() + self.lock_timeout,
-            reply,
-        };
-        if let Err(mpsc::error::SendError(Message::Write(job))) =
-            self.queue.send(Message::Write(job)).await
-        {
-            return Err(job.write.blame(self.gone(Outcome::NotApplied)));
-        }
-        answer
-            .await
-            .unwrap_or_else(|_| Err(self.gone(Outcome::Unknown)))
+        let deadline = Instant::now() + self.lock_timeout;
+        self.ask(|reply| {
+            Message::Write(Job {
+                write,
+                deadline,
+                reply,
+            })
+        })
+        .await
     }
 
     /// Queues one step of garbage collection and waits for its result.
     pub(crate) async fn collect(&self, from: Position) -> Result<Step> {
-        let (reply, answer) = oneshot::channel();
-        let message = Message::Collect {
+        let deadline = Instant::now() + self.lock_timeout;
+        self.ask(|reply| Message::Collect {
             from,
-            deadline: Instant::now() + self.lock_timeout,
+            deadline,
             reply,
-        };
-        if self.queue.send(message).await.is_err() {
-            return Err(self.gone(Outcome::NotApplied));
-        }
-        answer
-            .await
-            .unwrap_or_else(|_| Err(self.gone(Outcome::Unknown)))
+        })
+        .await
+    }
+
+    /// What comes too late for the queue is dropped, and answers so itself.
+    async fn ask<T>(&self, message: impl FnOnce(Reply<T>) -> Message) -> Result<T> {
+        let (reply, answer) = Reply::new();
+        drop(self.queue.send(message(reply)).await);
+        answer.await.unwrap_or_else(|_| Err(abandoned()))
     }
 
     /// Waits until everything that was queued before is done and the connection is closed.
@@ -174,15 +164,6 @@ impl Writer {
             // Without an answer the task is gone, which is as good.
             let _ = answer.await;
         }
-    }
-
-    /// The store was closed, or its runtime is no more.
-    fn gone(&self, outcome: Outcome) -> Error {
-        Error::new(ErrorKind::Unavailable)
-            .with_backend(self.backend)
-            .with_message("the store is closed, or the runtime that it was opened on has ended")
-            .with_retryable(false)
-            .with_outcome(outcome)
     }
 }
 
@@ -219,24 +200,24 @@ impl<E: Engine> Task<E> {
                     reply,
                 }) => {
                     let step = self.collect(&from, deadline).await;
-                    let _ = reply.send(step.map_err(|failure| failure.to_error()));
+                    reply.send(step.map_err(|failure| failure.to_error()));
                 }
                 Some(Message::Close { reply }) => self.closing = Some(reply),
             }
         }
-        // Those who come from now on are told so; those in the queue find nobody to answer.
+        // Those who come from now on find the queue closed; those in it are told so.
         self.queue.close();
+        let mut also_closing = Vec::new();
         while let Some(message) = self.queue.recv().await {
-            if let Message::Write(job) = message {
-                let closed = Error::new(ErrorKind::Unavailable)
-                    .with_backend(E::BACKEND)
-                    .with_message("the store is closed")
-                    .with_retryable(false);
-                let _ = job.reply.send(Err(job.write.blame(closed)));
+            match message {
+                Message::Write(job) => job.reply.send(Err(closed())),
+                Message::Collect { reply, .. } => reply.send(Err(closed())),
+                Message::Close { reply } => also_closing.push(reply),
             }
         }
         self.engine.close().await;
-        if let Some(reply) = self.closing {
+        for reply in self.closing.into_iter().chain(also_closing) {
+            // Who asked for it may have gone away.
             let _ = reply.send(());
         }
     }
@@ -295,24 +276,28 @@ impl<E: Engine> Task<E> {
         let mut backoff = Backoff::default();
         loop {
             // Who went away before the write began need not have it.
-            batch.retain(|job| !job.reply.is_closed());
+            batch.retain(|job| !job.reply.is_unwanted());
             if batch.is_empty() {
                 return Ok(());
             }
+            set_begun(batch, true);
             let writes: Vec<&Write> = batch.iter().map(|job| &job.write).collect();
-            match self.engine.run(&writes).await {
+            let result = self.engine.run(&writes).await;
+            // An answer says by itself what it means; these are for those who get none.
+            set_begun(batch, matches!(result, Err(Failure::Unknown(_))));
+            match result {
                 Ok(effects) => {
                     *committed += batch.len();
                     for (job, effect) in batch.drain(..).zip(effects) {
                         self.garbage.count(&job.write);
-                        job.answer(E::BACKEND, Ok(effect));
+                        job.answer(Ok(effect));
                     }
                     return Ok(());
                 }
                 Err(failure @ Failure::Locked(_)) => {
                     let now = Instant::now();
                     for job in batch.extract_if(.., |job| job.deadline <= now) {
-                        job.answer(E::BACKEND, Err(&failure));
+                        job.answer(Err(&failure));
                     }
                     if !batch.is_empty() {
                         backoff.wait().await;
@@ -328,7 +313,7 @@ impl<E: Engine> Task<E> {
 
     fn fail(jobs: Vec<Job>, failure: &Failure) {
         for job in jobs {
-            job.answer(E::BACKEND, Err(failure));
+            job.answer(Err(failure));
         }
     }
 
@@ -341,5 +326,11 @@ impl<E: Engine> Task<E> {
                 result => return result,
             }
         }
+    }
+}
+
+fn set_begun(batch: &mut [Job], is_begun: bool) {
+    for job in batch {
+        job.reply.set_begun(is_begun);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn judge(write: Write, effect: Effect) -> Result<Written> {
         }
         (Write::Delete { .. }, Effect::Applied(_)) => Ok(Written::Delete),
         (Write::Increment { .. }, Effect::Applied(value)) => Ok(Written::Increment(value)),
-        (write, Effect::Nothing(standing)) => Err(write.blame(refusal(&write, standing))),
+        (write, Effect::Nothing(standing)) => Err(refusal(&write, standing)),
     }
 }
 

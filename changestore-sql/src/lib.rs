@@ -3,6 +3,8 @@
 #[cfg(feature = "sqlite")]
 mod backoff;
 #[cfg(feature = "sqlite")]
+mod call;
+#[cfg(feature = "sqlite")]
 mod classify;
 #[cfg(feature = "sqlite")]
 mod connections;
@@ -14,6 +16,8 @@ mod garbage;
 mod group_commit;
 #[cfg(feature = "sqlite")]
 mod judge;
+#[cfg(feature = "sqlite")]
+mod reply;
 #[cfg(feature = "sqlite")]
 mod rows;
 pub mod schema;

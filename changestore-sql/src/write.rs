@@ -1,8 +1,8 @@
 //! A write on its way to the database, and what became of it: the same for every engine.
 
 use changestore_core::{
-    ChangeKey, ChangeRecord, Condition, CreateOutcome, Error, Etag, Key, MetadataUpdate, NewRecord,
-    Operation, Record, Timestamp,
+    ChangeKey, ChangeRecord, Condition, CreateOutcome, Etag, Key, MetadataUpdate, NewRecord,
+    Record, Timestamp,
 };
 
 /// A checked write, with everything that it needs: it runs where its caller is not.
@@ -41,19 +41,6 @@ pub(crate) enum Written {
 }
 
 impl Write {
-    /// Adds to an error which operation failed at which key.
-    pub(crate) fn blame(&self, error: Error) -> Error {
-        match self {
-            Self::Create(claim) => error.with_operation(Operation::Create).with_key(&claim.key),
-            Self::UpdateMetadata { key, .. } => error
-                .with_operation(Operation::UpdateMetadata)
-                .with_key(key),
-            Self::Put { record, .. } => error.with_operation(Operation::Put).with_key(record.key()),
-            Self::Delete { key, .. } => error.with_operation(Operation::Delete).with_key(key),
-            Self::Increment { key, .. } => error.with_operation(Operation::Increment).with_key(key),
-        }
-    }
-
     /// Whether it leaves a row that may expire, or takes one's place.
     pub(crate) fn is_of_a_document(&self) -> bool {
         !matches!(self, Self::Create(_) | Self::UpdateMetadata { .. })

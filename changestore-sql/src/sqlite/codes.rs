@@ -1,9 +1,9 @@
 //! What SQLite's result codes mean.
 
-use changestore_core::ErrorKind;
+use changestore_core::{Error, ErrorKind};
 use sqlx::error::DatabaseError;
 
-use crate::classify::{Dialect, Meaning};
+use crate::classify::{Dialect, Driver, Meaning};
 
 /// SQLite.
 pub(crate) const SQLITE: Dialect = Dialect {
@@ -70,6 +70,12 @@ fn meaning(error: &dyn DatabaseError) -> Meaning {
 pub(super) fn is_locked(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(primary);
     matches!(code, Some(BUSY | LOCKED | PROTOCOL))
+}
+
+/// Whether SQLite was kept from opening or writing a file, and cannot say by what.
+pub(super) fn is_about_access(error: &Error) -> bool {
+    let driver = Driver::of(error).and_then(sqlx::Error::as_database_error);
+    matches!(driver.and_then(primary), Some(CANTOPEN | READONLY))
 }
 
 /// Whether the connection itself may be at fault, and a new one is the better bet.

@@ -1,73 +1,94 @@
 //! The two contracts: what is checked before any I/O, and the way to the writer or a reader.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore, Condition, CreateOutcome, DocumentStore, Error,
     ErrorKind, Etag, Key, MetadataUpdate, NewRecord, Operation, QueryOptions, Record, RecordStream,
-    Result, Timestamp,
+    Result, Timestamp, limits,
 };
 
 use super::codes::SQLITE;
 use super::query::query;
 use super::store::SqliteStore;
+use crate::call::{Call, Parts};
 use crate::write::{Write, Written};
 
 #[async_trait]
 impl ChangeStore for SqliteStore {
     async fn create(&self, record: ChangeRecord) -> Result<CreateOutcome> {
-        record.check_new()?;
-        match self.0.write(Write::Create(record)).await? {
-            Written::Create(outcome) => Ok(outcome),
-            other => Err(mixed_up(&other)),
-        }
+        let call = call(Operation::Create, Some(record.key.clone()));
+        let work = async {
+            record.check_new()?;
+            match self.0.write(Write::Create(record)).await? {
+                Written::Create(outcome) => Ok(outcome),
+                other => Err(mixed_up(&other)),
+            }
+        };
+        call.run(work).await
     }
 
     async fn get_by_uri(&self, queue: &str, uri: &str) -> Result<Vec<ChangeRecord>> {
-        let blame = |error: Error| error.with_operation(Operation::GetByUri);
-        ChangeKey::check_uri(queue, uri).map_err(blame)?;
-        let claims = self.0.claims(queue, uri).await;
-        claims.map_err(|error| blame(error).with_key(format_args!("({queue:?}, {uri:?})")))
+        let is_short = limits::QUEUE.check_len(queue.len()).is_ok()
+            && limits::URI.check_len(uri.len()).is_ok();
+        let key = is_short.then_some(Parts([queue, uri]));
+        let work = async {
+            ChangeKey::check_uri(queue, uri)?;
+            self.0.claims(queue, uri).await
+        };
+        call(Operation::GetByUri, key).run(work).await
     }
 
     async fn update_metadata(&self, key: &ChangeKey, update: MetadataUpdate) -> Result<()> {
-        update.check().map_err(|error| error.with_key(key))?;
-        let key = key.clone();
-        match self.0.write(Write::UpdateMetadata { key, update }).await? {
-            Written::UpdateMetadata => Ok(()),
-            other => Err(mixed_up(&other)),
-        }
+        let work = async {
+            update.check()?;
+            let key = key.clone();
+            match self.0.write(Write::UpdateMetadata { key, update }).await? {
+                Written::UpdateMetadata => Ok(()),
+                other => Err(mixed_up(&other)),
+            }
+        };
+        call(Operation::UpdateMetadata, Some(key)).run(work).await
     }
 }
 
 #[async_trait]
 impl DocumentStore for SqliteStore {
     async fn get(&self, key: &Key) -> Result<Record> {
-        let blame = |error: Error| error.with_operation(Operation::Get).with_key(key);
-        let record = self.0.record(key).await.map_err(blame)?;
-        record.ok_or_else(|| blame(Error::new(ErrorKind::NotFound).with_backend(SQLITE.backend)))
+        let work = async {
+            let record = self.0.record(key).await?;
+            record.ok_or_else(|| Error::new(ErrorKind::NotFound))
+        };
+        call(Operation::Get, Some(key)).run(work).await
     }
 
     async fn put(&self, record: NewRecord, condition: Condition) -> Result<Record> {
+        let call = call(Operation::Put, Some(record.key().clone()));
         let write = Write::Put {
             record,
             condition: condition.normalized(),
             etag: Etag::unique(),
         };
-        match self.0.write(write).await? {
-            Written::Put(record) => Ok(record),
-            other => Err(mixed_up(&other)),
-        }
+        let work = async {
+            match self.0.write(write).await? {
+                Written::Put(record) => Ok(record),
+                other => Err(mixed_up(&other)),
+            }
+        };
+        call.run(work).await
     }
 
     async fn delete(&self, key: &Key, condition: Condition) -> Result<()> {
-        let condition = condition
-            .for_delete()
-            .map_err(|error| error.with_operation(Operation::Delete).with_key(key))?;
-        let key = key.clone();
-        match self.0.write(Write::Delete { key, condition }).await? {
-            Written::Delete => Ok(()),
-            other => Err(mixed_up(&other)),
-        }
+        let work = async {
+            let condition = condition.for_delete()?;
+            let key = key.clone();
+            match self.0.write(Write::Delete { key, condition }).await? {
+                Written::Delete => Ok(()),
+                other => Err(mixed_up(&other)),
+            }
+        };
+        call(Operation::Delete, Some(key)).run(work).await
     }
 
     fn query(&self, pk: &str, sk_prefix: &str, options: QueryOptions) -> RecordStream {
@@ -80,11 +101,19 @@ impl DocumentStore for SqliteStore {
             delta,
             expire_at,
         };
-        match self.0.write(write).await? {
-            Written::Increment(value) => Ok(value),
-            other => Err(mixed_up(&other)),
-        }
+        let work = async {
+            match self.0.write(write).await? {
+                Written::Increment(value) => Ok(value),
+                other => Err(mixed_up(&other)),
+            }
+        };
+        call(Operation::Increment, Some(key)).run(work).await
     }
+}
+
+/// A call of this backend.
+pub(super) fn call<K: fmt::Display>(operation: Operation, key: Option<K>) -> Call<K> {
+    Call::new(SQLITE.backend, operation, key)
 }
 
 /// The writer answers in kind; this would be a defect of the library.
@@ -96,7 +125,5 @@ fn mixed_up(answer: &Written) -> Error {
         Written::Delete => "a delete",
         Written::Increment(_) => "an increment",
     };
-    Error::new(ErrorKind::Other)
-        .with_backend(SQLITE.backend)
-        .with_message(format!("the writer answered as if to {answer}"))
+    Error::new(ErrorKind::Other).with_message(format!("the writer answered as if to {answer}"))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use changestore_core::{Clock, Version};
+use changestore_core::{Clock, Version, limits};
 use futures::TryStreamExt as _;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Connection as _, Either, Executor as _, Row as _};
@@ -13,7 +13,7 @@ use super::script::{Kind, Run, Scripts, runs};
 use super::source::Source;
 use super::statements;
 use crate::classify::Cause;
-use crate::garbage::{GRACE, Position, ROWS_PER_STEP, Step};
+use crate::garbage::{Position, ROWS_PER_STEP, Step};
 use crate::group_commit::{Engine, Failure};
 use crate::judge::{Effect, Standing};
 use crate::write::Write;
@@ -45,8 +45,6 @@ struct Broken {
 }
 
 impl Engine for SqliteEngine {
-    const BACKEND: &'static str = SQLITE.backend;
-
     async fn run(&mut self, writes: &[&Write]) -> Result<Vec<Effect>, Failure> {
         match runs(writes).as_slice() {
             [whole] => self.whole(whole, writes).await,
@@ -59,7 +57,8 @@ impl Engine for SqliteEngine {
             Some((pk, sk)) => (pk.as_str(), sk.as_str()),
             None => ("", ""),
         };
-        let long_ago = self.clock.now().saturating_sub(GRACE).as_millis();
+        let now = self.clock.now();
+        let long_ago = now.saturating_sub(limits::GARBAGE_GRACE).as_millis();
         let connection = self.connection().await?;
         let done = async {
             let end = sqlx::query(statements::STRETCH)

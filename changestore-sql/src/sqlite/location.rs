@@ -1,5 +1,6 @@
 //! From a path or URL to a file, and what the URL asks for.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use changestore_core::{Error, ErrorKind, Operation, Result};
@@ -31,20 +32,34 @@ impl Location {
         let Some(rest) = path_or_url.strip_prefix("sqlite:") else {
             return Self::plain(path_or_url);
         };
-        let rest = rest.strip_prefix("//").unwrap_or(rest);
+        let hierarchical = rest.strip_prefix("//");
+        let rest = hierarchical.unwrap_or(rest);
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if hierarchical.is_some() && has_authority(path) {
+            return Err(refuse(
+                "an SQLite URL has no user, no host and no port; write sqlite:PATH (and %40 for an @ \
+                 in the first part of a path)",
+            ));
+        }
         let mut location = Self::at(&decode(path)?)?;
+        let mut names = BTreeSet::new();
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            location.set(&decode(name)?, &decode(value)?)?;
+            let name = decode(name)?;
+            location.set(&name, &decode(value)?)?;
+            if let Some(twice) = names.replace(name) {
+                return Err(refuse(format!("the parameter {twice:?} is there twice")));
+            }
         }
         Ok(location)
     }
 
     /// A path as it stands: `%` and `?` are ordinary characters of a file's name.
     fn plain(path: &str) -> Result<Self> {
-        let scheme = path.split_once("://").map(|(scheme, _)| scheme);
-        if let Some(scheme) = scheme {
+        if let Some((scheme, _)) = path.split_once("://") {
+            if !scheme.chars().all(is_of_a_scheme) {
+                return Err(refuse("a URL of SQLite's begins with sqlite:"));
+            }
             return Err(refuse(format!(
                 "{scheme:?} is another scheme; SQLite takes a path or sqlite:PATH"
             )));
@@ -98,7 +113,26 @@ impl Location {
     }
 }
 
+/// Whether a path begins like a user or a host, as no relative path of a database does: it may hold a
+/// password, which is never printed.
+fn has_authority(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default();
+    let is_drive = first.len() == 2 && first.ends_with(':');
+    first.contains('@') || (first.contains(':') && first != ":memory:" && !is_drive)
+}
+
+fn is_of_a_scheme(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "+-.".contains(character)
+}
+
 fn decode(text: &str) -> Result<String> {
+    let mut escapes = text.split('%').skip(1);
+    let is_hexadecimal = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    if !escapes.all(|rest| rest.as_bytes().get(..2).is_some_and(is_hexadecimal)) {
+        return Err(refuse(
+            "in a URL two hexadecimal digits follow each %; write %25 for a percent sign itself",
+        ));
+    }
     match percent_decode_str(text).decode_utf8() {
         Ok(decoded) => Ok(decoded.into_owned()),
         Err(error) => Err(refuse("the URL is not UTF-8 when decoded").with_source(error)),
@@ -157,5 +191,32 @@ mod tests {
         assert!(refused("").contains("empty"));
         assert!(refused("sqlite:").contains("empty"));
         assert!(refused("sqlite:%ff").contains("UTF-8"));
+        for half in ["sqlite:bad%zz.db", "sqlite:bad%", "sqlite:x.db?mode=r%6"] {
+            assert!(refused(half).contains("hexadecimal"), "{half}");
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(refused("sqlite:x.db?mode=ro&mode=rw").contains("\"mode\" is there twice"));
+        assert!(refused("sqlite:x.db?mode=ro&m%6fde=ro").contains("twice"));
+    }
+
+    #[test]
+    fn a_user_or_a_host_is_refused_and_not_printed() {
+        for url in [
+            "sqlite://user:hunter2@host/x.db",
+            "sqlite://hunter2@host/x.db",
+            "sqlite://user:hunter2/3@host/x.db",
+            "sqlite://host:5432/x.db?password=hunter2",
+        ] {
+            let message = refused(url);
+            assert!(message.contains("no user"), "{message}");
+            assert!(!message.contains("hunter2"), "{message}");
+        }
+        assert!(!refused("user:hunter2@sqlite://x.db").contains("hunter2"));
+        assert_eq!(path("sqlite://a%40b/x.db"), "a@b/x.db");
+        assert_eq!(path("sqlite:///a@b/c:d.db"), "/a@b/c:d.db");
+        assert_eq!(path("sqlite://C:/x.db"), "C:/x.db");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use changestore_core::{Error, ErrorKind, Operation, Result};
+use changestore_core::{Error, ErrorKind, Result};
 use sqlx::migrate::{
     AppliedMigration, Migrate as _, MigrateError, Migration, MigrationType, Migrator,
 };
@@ -16,6 +16,9 @@ use crate::schema;
 
 /// Not sqlx's own table: the database may carry its owner's migrations beside these.
 const TABLE: &str = "changestore_migrations";
+
+/// What the migrations create.
+const CREATED: [&str; 2] = ["changestore_claims", "changestore_documents"];
 
 static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
     let migrations = schema::sqlite().iter().map(|migration| {
@@ -45,6 +48,10 @@ pub(super) enum State {
     Newer(i64),
     /// This version is not the one that this library has.
     Altered(i64),
+    /// All was applied, and this table is gone.
+    Lacks(&'static str),
+    /// This table is there, and nothing says that a migration created it.
+    Unrecorded(&'static str),
 }
 
 /// Why a schema could not be read or migrated.
@@ -68,15 +75,24 @@ impl Trouble {
 
 /// Compares the database's schema with this library's; changes nothing.
 pub(super) async fn state(connection: &mut SqliteConnection) -> Result<State, Trouble> {
-    let tables: i64 = sqlx::query_scalar(statements::HAS_MIGRATIONS)
-        .fetch_one(&mut *connection)
+    let tables: Vec<String> = sqlx::query_scalar(statements::TABLES)
+        .fetch_all(&mut *connection)
         .await
         .map_err(Trouble::new)?;
-    if tables == 0 {
-        return Ok(State::Missing);
-    }
-    let applied = connection.list_applied_migrations(TABLE).await;
-    Ok(compare(&applied.map_err(trouble)?, &MIGRATOR.migrations))
+    let is_there = |table: &str| tables.iter().any(|found| found == table);
+    let state = if is_there(TABLE) {
+        let applied = connection.list_applied_migrations(TABLE).await;
+        compare(&applied.map_err(trouble)?, &MIGRATOR.migrations)
+    } else {
+        State::Missing
+    };
+    let mut created = CREATED.into_iter();
+    let strange = match state {
+        State::Current => created.find(|table| !is_there(table)).map(State::Lacks),
+        State::Missing => created.find(|table| is_there(table)).map(State::Unrecorded),
+        _ => None,
+    };
+    Ok(strange.unwrap_or(state))
 }
 
 fn compare(applied: &[AppliedMigration], known: &[Migration]) -> State {
@@ -116,9 +132,7 @@ fn trouble(error: MigrateError) -> Trouble {
             Trouble::new(error)
         }
         error => {
-            let error = Error::new(ErrorKind::Configuration)
-                .with_backend(SQLITE.backend)
-                .with_source(error);
+            let error = Error::new(ErrorKind::Configuration).with_source(error);
             Trouble::Other(error)
         }
     }
@@ -145,11 +159,15 @@ pub(super) fn check(state: &State) -> Result<()> {
             "migration {version} of the database's schema is not the one of this library: it was \
              edited after it was applied"
         ),
+        State::Lacks(table) => format!(
+            "the schema was applied, and the table {table} is gone; restore it from a backup"
+        ),
+        State::Unrecorded(table) => format!(
+            "there is a table {table}, and no record in changestore_migrations of the schema that \
+             created it"
+        ),
     };
-    Err(Error::new(ErrorKind::Configuration)
-        .with_backend(SQLITE.backend)
-        .with_operation(Operation::Open)
-        .with_message(message))
+    Err(Error::new(ErrorKind::Configuration).with_message(message))
 }
 
 #[cfg(test)]
@@ -194,6 +212,8 @@ mod tests {
             (State::Older(0), "version 0 and this library needs"),
             (State::Newer(9), "version 9 and this library knows"),
             (State::Altered(1), "migration 1"),
+            (State::Lacks("t"), "the table t is gone"),
+            (State::Unrecorded("t"), "there is a table t"),
         ] {
             let error = check(&state).unwrap_err();
             assert_eq!(*error.kind(), ErrorKind::Configuration);

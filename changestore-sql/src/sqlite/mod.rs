@@ -4,9 +4,11 @@ mod bind;
 pub(crate) mod codes;
 mod contracts;
 mod engine;
+mod file;
 mod location;
 mod migrate;
 mod options;
+mod patience;
 #[cfg(test)]
 mod plans;
 mod query;

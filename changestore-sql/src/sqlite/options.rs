@@ -10,6 +10,7 @@ use changestore_core::{Clock, Error, Result, SystemClock};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 
+use super::file::Access;
 use super::location::{Location, Mode, refuse};
 
 /// What an acknowledged write survives.
@@ -63,6 +64,9 @@ pub struct SqliteOptions {
 /// How long a write waits for other processes' writes, if nothing else is said.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
+/// SQLite counts milliseconds in 32 bits.
+const LONGEST_LOCK_TIMEOUT: Duration = Duration::from_millis(i32::MAX.unsigned_abs() as u64);
+
 /// A page of the database. Larger than SQLite's default: a table without row ids keeps whole rows in
 /// its inner pages, too, and with rows of this kind larger pages make a flatter tree.
 const PAGE_SIZE: u32 = 8192;
@@ -111,10 +115,11 @@ impl SqliteOptions {
     }
 
     /// How long a write waits for the writes of other processes before it fails as
-    /// [`Unavailable`](changestore_core::ErrorKind::Unavailable); 60 seconds by default.
+    /// [`Unavailable`](changestore_core::ErrorKind::Unavailable); 60 seconds by default, and at most
+    /// 2³¹ - 1 milliseconds, about 24 days.
     #[must_use]
     pub fn with_lock_timeout(mut self, lock_timeout: Duration) -> Self {
-        self.lock_timeout = lock_timeout;
+        self.lock_timeout = lock_timeout.min(LONGEST_LOCK_TIMEOUT);
         self
     }
 
@@ -125,19 +130,23 @@ impl SqliteOptions {
         self
     }
 
-    /// Whether to open for reading only; no by default. Nothing is created or migrated then, and every
-    /// write is refused as [`PermissionDenied`](changestore_core::ErrorKind::PermissionDenied).
+    /// Whether to open for reading only; no by default. No database is created or migrated then, and
+    /// every write is refused as [`PermissionDenied`](changestore_core::ErrorKind::PermissionDenied).
+    ///
+    /// The folder has to be writable all the same, unless a process that writes the database has it
+    /// open: the readers of a database in WAL mode share an index of the WAL, the file `-shm`, and
+    /// SQLite creates it.
     #[must_use]
     pub fn with_read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// How many connections read at the same time, at least 1; by default as many as there are cores, from
+    /// How many connections read at the same time, at least 1 whatever is said; by default as many as there are cores, from
     /// 2 to 8. Each has a thread and a cache of about 2 MB, and is opened when it is first needed.
     #[must_use]
     pub fn with_readers(mut self, readers: usize) -> Self {
-        self.readers = readers.max(1);
+        self.readers = readers;
         self
     }
 
@@ -147,23 +156,12 @@ impl SqliteOptions {
         &self.path
     }
 
-    /// Refuses what SQLite would only call "unable to open database file".
-    pub(super) fn check_file(&self) -> Result<()> {
-        let path = &self.path;
-        if path.is_dir() {
-            return Err(refuse(format!("{} is a folder", path.display())));
-        }
-        if path.exists() {
-            return Ok(());
-        }
-        if self.read_only || !self.create_if_missing {
-            return Err(refuse(format!("{} does not exist", path.display())));
-        }
-        match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(refuse(
-                format!("the folder {} does not exist", folder.display()),
-            )),
-            _ => Ok(()),
+    /// What is to be done with the file.
+    pub(super) fn access(&self) -> Access {
+        match (self.read_only, self.create_if_missing) {
+            (true, _) => Access::Read,
+            (false, false) => Access::Write,
+            (false, true) => Access::Create,
         }
     }
 
@@ -194,11 +192,9 @@ impl SqliteOptions {
 
     /// A reader's connection. In WAL mode it meets a lock only where a crashed process is recovered from.
     pub(super) fn connect_reader(&self) -> SqliteConnectOptions {
-        // SQLite counts milliseconds in 32 bits.
-        let longest = Duration::from_millis(i32::MAX.unsigned_abs().into());
         self.connect()
             .read_only(self.read_only)
             .row_buffer_size(ROWS_AHEAD)
-            .busy_timeout(self.lock_timeout.min(longest))
+            .busy_timeout(self.lock_timeout)
     }
 }

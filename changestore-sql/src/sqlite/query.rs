@@ -8,17 +8,18 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use changestore_core::{
-    Error, Operation, QueryOptions, QueryPlan, Record, RecordStream, Result, Timestamp,
+    Operation, QueryOptions, QueryPlan, Record, RecordStream, Result, Timestamp, limits,
 };
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
-use super::codes::SQLITE;
+use super::contracts::call;
 use super::options::ROWS_AHEAD;
 use super::read::{Read, record_row};
 use super::statements;
 use super::store::Inner;
+use crate::call::Parts;
 use crate::rows::{RecordRow, stored_key};
 
 /// The most records of the first page, whose size nobody knows yet: as many as the reader's thread reads
@@ -46,13 +47,12 @@ pub(super) fn query(
     sk_prefix: &str,
     options: &QueryOptions,
 ) -> RecordStream {
-    let blame = |error: Error| error.with_operation(Operation::Query);
+    let is_short = limits::PARTITION_KEY.check_len(pk.len()).is_ok();
+    let key = is_short.then(|| Parts([pk.to_owned()]));
+    let call = call(Operation::Query, key);
     let plan = match QueryPlan::new(pk, sk_prefix, options) {
         Ok(plan) => plan,
-        Err(error) => {
-            let error = blame(error).with_backend(SQLITE.backend);
-            return stream::once(async { Err(error) }).boxed();
-        }
+        Err(error) => return stream::iter([Err(call.blame(error))]).boxed(),
     };
     let scan = Scan {
         store,
@@ -67,7 +67,7 @@ pub(super) fn query(
         }
         Ok(scan.page.pop_front().map(|record| (record, scan)))
     });
-    records.map_err(blame).boxed()
+    records.map_err(move |error| call.blame(error)).boxed()
 }
 
 impl Scan {

@@ -32,6 +32,7 @@ impl Inner {
         let mut deadline = None;
         let mut backoff = Backoff::default();
         loop {
+            self.check_open()?;
             let error = match self.readers.take().await {
                 Ok(mut reader) => match read.run(&mut reader, self.clock.now()).await {
                     Ok(value) => return Ok(value),
@@ -42,6 +43,11 @@ impl Inner {
                         error
                     }
                 },
+                // Closed while it waited for a connection.
+                Err(sqlx::Error::PoolClosed) => {
+                    self.check_open()?;
+                    sqlx::Error::PoolClosed
+                }
                 Err(error) => error,
             };
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.lock_timeout);

@@ -166,9 +166,11 @@ pub(super) const ENCODING: &str = "PRAGMA encoding";
 /// The file behind the connection; empty for a database in memory.
 pub(super) const FILE: &str = "SELECT file FROM pragma_database_list WHERE name = 'main'";
 
-/// Whether the table of the applied migrations is there.
-pub(super) const HAS_MIGRATIONS: &str = "\
-SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'changestore_migrations'";
+/// Which of the tables are there: that of the applied migrations, and those that they create.
+pub(super) const TABLES: &str = "\
+SELECT name FROM sqlite_schema
+WHERE type = 'table'
+    AND name IN ('changestore_migrations', 'changestore_claims', 'changestore_documents')";
 
 /// The writer's connection does not wait for the lock inside SQLite: the time is taken anew, and the thread
 /// is free, between two attempts.

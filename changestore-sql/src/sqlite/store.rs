@@ -3,24 +3,28 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use changestore_core::{Clock, Error, ErrorKind, Operation, Result, SystemClock};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{Connection as _, SqlitePool};
-use tokio::time::Instant;
+use sqlx::SqlitePool;
+use sqlx::sqlite::SqliteConnection;
+use tokio::runtime::Handle;
 
 use super::codes::SQLITE;
+use super::contracts::call;
 use super::engine::SqliteEngine;
+use super::file::{self, Access};
 use super::location::refuse;
-use super::migrate::{self, State, Trouble};
+use super::migrate;
 use super::options::{LOCK_TIMEOUT, SqliteOptions};
+use super::patience::Patience;
 use super::source::{Readers, Source};
 use super::statements;
-use crate::backoff::Backoff;
 use crate::classify::Cause;
 use crate::connections::Connections;
 use crate::group_commit::Writer;
+use crate::reply::closed;
 use crate::write::{Write, Written};
 
 /// Both contracts in one SQLite file. Cheap to clone; the clones share everything.
@@ -37,6 +41,7 @@ pub(super) struct Inner {
     writer: Option<Writer>,
     pub(super) readers: Readers,
     pub(super) lock_timeout: Duration,
+    is_closed: AtomicBool,
 }
 
 impl SqliteStore {
@@ -58,11 +63,23 @@ impl SqliteStore {
     /// [`PermissionDenied`](ErrorKind::PermissionDenied) where it cannot be written;
     /// [`Unavailable`](ErrorKind::Unavailable) if others hold the lock for longer than the timeout.
     pub async fn open_with(options: SqliteOptions) -> Result<Self> {
-        options.check_file()?;
+        let (path, access) = (options.path.clone(), options.access());
+        call(Operation::Open, NO_KEY)
+            .run(async {
+                check_runtime()?;
+                file::check(&path, access)?;
+                Self::open_file(options)
+                    .await
+                    .map_err(|error| file::explain(&path, access, error))
+            })
+            .await
+    }
+
+    async fn open_file(options: SqliteOptions) -> Result<Self> {
         let readers = Connections::new(options.connect_reader(), options.readers);
         let mut patience = Patience::new(options.lock_timeout);
         let writer = if options.read_only {
-            let mut connection = readers.take().await.map_err(open_error)?;
+            let mut connection = readers.take().await.map_err(failed)?;
             check_encoding(&mut connection).await?;
             migrate::check(&patience.state(&mut connection).await?)?;
             None
@@ -71,6 +88,7 @@ impl SqliteStore {
             let mut connection = patience.connect(&connect).await?;
             check_encoding(&mut connection).await?;
             patience.migrate(&mut connection).await?;
+            patience.rearm(&mut connection).await;
             let source = Source::Options(Box::new(connect));
             let engine = SqliteEngine::new(source, connection, Arc::clone(&options.clock));
             Some(Writer::start(engine, options.lock_timeout))
@@ -81,6 +99,7 @@ impl SqliteStore {
             writer,
             readers: Readers::Held(Box::new(readers)),
             lock_timeout: options.lock_timeout,
+            is_closed: AtomicBool::new(false),
         })))
     }
 
@@ -103,13 +122,25 @@ impl SqliteStore {
     /// # Errors
     /// Those of [`from_pool`](Self::from_pool).
     pub async fn from_pool_with_clock(pool: SqlitePool, clock: impl Clock) -> Result<Self> {
-        let clock: Arc<dyn Clock> = Arc::new(clock);
+        call(Operation::Open, NO_KEY)
+            .run(async {
+                check_runtime()?;
+                let path = pool.connect_options().get_filename().to_owned();
+                Self::open_pool(pool, Arc::new(clock))
+                    .await
+                    .map_err(|error| file::explain(&path, Access::Write, error))
+            })
+            .await
+    }
+
+    async fn open_pool(pool: SqlitePool, clock: Arc<dyn Clock>) -> Result<Self> {
         let source = Source::Pool(pool.clone());
-        let mut connection = source.connect_writer().await.map_err(open_error)?;
-        let path = file(&mut connection).await?;
+        let mut connection = source.connect_writer().await.map_err(failed)?;
+        let path = pool_file(&mut connection).await?;
         check_encoding(&mut connection).await?;
         let mut patience = Patience::new(LOCK_TIMEOUT);
         migrate::check(&patience.state(&mut connection).await?)?;
+        patience.rearm(&mut connection).await;
         let engine = SqliteEngine::new(source, connection, Arc::clone(&clock));
         Ok(Self(Arc::new(Inner {
             path,
@@ -117,6 +148,7 @@ impl SqliteStore {
             writer: Some(Writer::start(engine, LOCK_TIMEOUT)),
             readers: Readers::Pool(pool),
             lock_timeout: LOCK_TIMEOUT,
+            is_closed: AtomicBool::new(false),
         })))
     }
 
@@ -127,12 +159,21 @@ impl SqliteStore {
     /// [`Configuration`](ErrorKind::Configuration) for a schema newer than this library's; those of
     /// the database.
     pub async fn migrate(pool: &SqlitePool) -> Result<()> {
-        let mut connection = pool.acquire().await.map_err(open_error)?;
-        check_encoding(&mut connection).await?;
-        Patience::new(LOCK_TIMEOUT)
-            .migrate(&mut connection)
+        call(Operation::Migrate, NO_KEY)
+            .run(async {
+                check_runtime()?;
+                let path = pool.connect_options().get_filename().to_owned();
+                let migrated = async {
+                    let mut connection = pool.acquire().await.map_err(failed)?;
+                    check_encoding(&mut connection).await?;
+                    let mut patience = Patience::new(LOCK_TIMEOUT);
+                    patience.migrate(&mut connection).await
+                };
+                migrated
+                    .await
+                    .map_err(|error| file::explain(&path, Access::Write, error))
+            })
             .await
-            .map_err(|error| error.with_operation(Operation::Migrate))
     }
 
     /// Waits until all writes that were begun are done, and closes the file. Every later call, of the
@@ -141,6 +182,7 @@ impl SqliteStore {
     ///
     /// Dropping the last clone does the same in the background.
     pub async fn close(&self) {
+        self.0.is_closed.store(true, Ordering::Release);
         // The writer goes last: SQLite folds the WAL into the database when the last one closes.
         self.0.readers.close().await;
         if let Some(writer) = &self.0.writer {
@@ -155,34 +197,47 @@ impl SqliteStore {
     /// # Errors
     /// [`Unavailable`](ErrorKind::Unavailable) if others hold the lock for longer than the timeout.
     pub async fn collect_expired(&self) -> Result<u64> {
-        let writer = self.0.writer()?;
-        let mut deleted = 0;
-        let mut position = None;
-        loop {
-            let step = writer.collect(position).await?;
-            deleted += step.deleted;
-            position = step.next;
-            if position.is_none() {
-                return Ok(deleted);
+        let collected = async {
+            let mut deleted = 0;
+            let mut position = None;
+            loop {
+                let step = self.0.writer()?.collect(position).await?;
+                deleted += step.deleted;
+                position = step.next;
+                if position.is_none() {
+                    return Ok(deleted);
+                }
             }
-        }
+        };
+        // It belongs to no contract, so the core has no operation of that name.
+        collected.await.map_err(|error: Error| {
+            let message = error.message().unwrap_or("it failed").to_owned();
+            error
+                .with_backend(SQLITE.backend)
+                .with_message(format!("collect_expired: {message}"))
+        })
     }
 }
 
 impl Inner {
     pub(super) async fn write(&self, write: Write) -> Result<Written> {
-        match self.writer() {
-            Ok(writer) => writer.write(write).await,
-            Err(error) => Err(write.blame(error)),
-        }
+        self.writer()?.write(write).await
     }
 
     fn writer(&self) -> Result<&Writer> {
+        self.check_open()?;
         self.writer.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::PermissionDenied)
-                .with_backend(SQLITE.backend)
                 .with_message("the store was opened for reading only")
         })
+    }
+
+    /// Refuses what comes after the store was closed.
+    pub(super) fn check_open(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(closed());
+        }
+        Ok(())
     }
 }
 
@@ -195,69 +250,20 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-fn open_error(error: sqlx::Error) -> Error {
-    Cause::new(error, &SQLITE)
-        .to_error()
-        .with_operation(Operation::Open)
+/// Opening has no key.
+const NO_KEY: Option<&str> = None;
+
+fn failed(error: sqlx::Error) -> Error {
+    Cause::new(error, &SQLITE).to_error()
 }
 
-/// Sits out another process's lock, until a deadline.
-struct Patience {
-    deadline: Instant,
-    backoff: Backoff,
-}
-
-impl Patience {
-    fn new(lock_timeout: Duration) -> Self {
-        Self {
-            deadline: Instant::now() + lock_timeout,
-            backoff: Backoff::default(),
-        }
-    }
-
-    /// Waits a moment if a lock is all that was in the way, and fails with the trouble otherwise.
-    async fn outlast(&mut self, trouble: Trouble) -> Result<()> {
-        match trouble {
-            Trouble::Locked(_) if Instant::now() < self.deadline => {
-                self.backoff.wait().await;
-                Ok(())
-            }
-            Trouble::Locked(error) | Trouble::Other(error) => {
-                Err(error.with_operation(Operation::Open))
-            }
-        }
-    }
-
-    /// Connects; the switch to WAL needs the database for itself for a moment, and SQLite does not
-    /// wait for it.
-    async fn connect(&mut self, options: &SqliteConnectOptions) -> Result<SqliteConnection> {
-        loop {
-            match SqliteConnection::connect_with(options).await {
-                Ok(connection) => return Ok(connection),
-                Err(error) => self.outlast(Trouble::new(error)).await?,
-            }
-        }
-    }
-
-    async fn state(&mut self, connection: &mut SqliteConnection) -> Result<State> {
-        loop {
-            match migrate::state(connection).await {
-                Ok(state) => return Ok(state),
-                Err(trouble) => self.outlast(trouble).await?,
-            }
-        }
-    }
-
-    /// Applies what is missing. A database that is up to date is only read.
-    async fn migrate(&mut self, connection: &mut SqliteConnection) -> Result<()> {
-        let state = self.state(connection).await?;
-        let (State::Missing | State::Older(_)) = state else {
-            return migrate::check(&state);
-        };
-        while let Err(trouble) = migrate::apply(connection).await {
-            self.outlast(trouble).await?;
-        }
-        Ok(())
+/// Without a runtime tokio panics.
+fn check_runtime() -> Result<()> {
+    match Handle::try_current() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::new(ErrorKind::Configuration)
+            .with_message("a store is opened on a tokio runtime, and there is none here")
+            .with_source(error)),
     }
 }
 
@@ -265,7 +271,7 @@ async fn check_encoding(connection: &mut SqliteConnection) -> Result<()> {
     let encoding: String = sqlx::query_scalar(statements::ENCODING)
         .fetch_one(connection)
         .await
-        .map_err(open_error)?;
+        .map_err(failed)?;
     if encoding == "UTF-8" {
         return Ok(());
     }
@@ -275,11 +281,11 @@ async fn check_encoding(connection: &mut SqliteConnection) -> Result<()> {
 }
 
 /// The pool's file.
-async fn file(connection: &mut SqliteConnection) -> Result<PathBuf> {
+async fn pool_file(connection: &mut SqliteConnection) -> Result<PathBuf> {
     let file: Option<String> = sqlx::query_scalar(statements::FILE)
         .fetch_one(connection)
         .await
-        .map_err(open_error)?;
+        .map_err(failed)?;
     match file {
         Some(file) if !file.is_empty() => Ok(file.into()),
         _ => Err(refuse(

@@ -58,7 +58,10 @@ async fn all_that_wait_share_one_commit() {
     assert_eq!(values, (1..=64).collect());
     // One, or two if the first were on their way to the database when the lock went.
     let commits = commits(&file) - before;
-    assert!((1..=2).contains(&commits), "{commits} commits for 192 writes");
+    assert!(
+        (1..=2).contains(&commits),
+        "{commits} commits for 192 writes"
+    );
     assert_eq!(store.get_by_uri("queue", "uri").await.unwrap().len(), 64);
 }
 

@@ -1,11 +1,13 @@
 //! What SQLite adds to the contracts: files, schemas, locks, transactions.
 
 mod contention;
+mod errors;
 mod garbage;
 mod group_commit;
 mod opening;
 mod pools;
 mod reads;
+mod rearm;
 
 use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore, CreateOutcome, Key, Metadata, NewRecord, Timestamp,

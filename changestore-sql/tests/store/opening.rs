@@ -1,18 +1,25 @@
 //! Opening: which files are taken, and in which words the others are refused.
 
+use std::time::Duration;
+
 use changestore_core::{
     ChangeStore, Condition, CreateOutcome, DocumentStore, Error, ErrorKind, Operation, Outcome,
 };
 use changestore_sql::{SqliteOptions, SqliteStore};
+use futures::FutureExt as _;
 
 use crate::{File, claim, created, key, record};
 
+/// Every refusal names the file.
 async fn refused(options: SqliteOptions, kind: &ErrorKind, words: &str) -> Error {
+    let file = options.path().to_owned();
     let error = SqliteStore::open_with(options).await.unwrap_err();
     assert_eq!(error.kind(), kind, "{error:?}");
     assert_eq!(error.operation(), Some(Operation::Open));
     assert_eq!(error.backend(), Some("sqlite"));
     assert!(error.to_string().contains(words), "{error}");
+    let file = file.to_str().unwrap();
+    assert!(error.to_string().contains(file), "{error} without {file}");
     error
 }
 
@@ -84,6 +91,10 @@ async fn what_is_no_file_is_refused() {
     .await;
     let missing = file.options().with_create_if_missing(false);
     refused(missing, &kind, "does not exist").await;
+    #[cfg(unix)]
+    refused(options("/dev/null".into()), &kind, "no ordinary file").await;
+    let below = format!("{}/below.db", std::env::current_exe().unwrap().display());
+    refused(options(below), &kind, "cannot be reached").await;
     let missing = format!("sqlite:{}?mode=ro", file.path);
     refused(options(missing), &kind, "does not exist").await;
     assert!(!std::fs::exists(&file.path).unwrap());
@@ -160,6 +171,86 @@ async fn a_newer_or_altered_schema_is_refused_and_left_alone() {
         )
         .unwrap();
     assert_eq!(checksums, 1);
+}
+
+#[tokio::test]
+async fn a_lock_that_is_held_too_long_names_the_file() {
+    let file = File::new();
+    let other = file.direct();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let options = file.options().with_lock_timeout(Duration::ZERO);
+    refused(options, &ErrorKind::Unavailable, "holds the lock").await;
+}
+
+#[tokio::test]
+async fn tables_that_are_gone_or_of_somebody_else_are_named() {
+    let kind = ErrorKind::Configuration;
+    for table in ["changestore_claims", "changestore_documents"] {
+        let file = File::new();
+        file.store().await.close().await;
+        let direct = file.direct();
+        direct
+            .execute_batch(&format!("DROP TABLE {table}"))
+            .unwrap();
+        let gone = format!("the table {table} is gone");
+        refused(file.options(), &kind, &gone).await;
+        refused(file.options().with_read_only(true), &kind, &gone).await;
+        let pool = sqlx::SqlitePool::connect(&format!("sqlite:{}", file.path)).await;
+        let pool = pool.unwrap();
+        let error = SqliteStore::migrate(&pool).await.unwrap_err();
+        assert_eq!(error.operation(), Some(Operation::Migrate));
+        assert!(error.to_string().contains(&gone), "{error}");
+        let error = SqliteStore::from_pool(pool).await.unwrap_err();
+        assert!(error.to_string().contains(&gone), "{error}");
+        assert!(error.to_string().contains(&file.path), "{error}");
+
+        let file = File::new();
+        file.direct()
+            .execute_batch(&format!("CREATE TABLE {table} (x)"))
+            .unwrap();
+        refused(file.options(), &kind, &format!("there is a table {table}")).await;
+    }
+}
+
+#[test]
+fn without_a_runtime_nothing_panics() {
+    let file = File::new();
+    let opened = SqliteStore::open(&file.path).now_or_never();
+    let error = opened.unwrap().unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::Configuration);
+    assert!(error.to_string().contains("tokio runtime"), "{error}");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let pool = runtime.block_on(async {
+        file.store().await.close().await;
+        let pool = sqlx::SqlitePool::connect(&format!("sqlite:{}", file.path)).await;
+        pool.unwrap()
+    });
+    let error = SqliteStore::migrate(&pool)
+        .now_or_never()
+        .unwrap()
+        .unwrap_err();
+    assert!(error.to_string().contains("tokio runtime"), "{error}");
+    let error = SqliteStore::from_pool(pool)
+        .now_or_never()
+        .unwrap()
+        .unwrap_err();
+    assert!(error.to_string().contains("tokio runtime"), "{error}");
+}
+
+#[tokio::test]
+async fn no_option_is_too_large_or_too_small() {
+    let file = File::new();
+    for readers in [0, 1, usize::MAX] {
+        for lock_timeout in [Duration::ZERO, Duration::MAX] {
+            let options = file.options().with_readers(readers);
+            let store = SqliteStore::open_with(options.with_lock_timeout(lock_timeout))
+                .await
+                .unwrap();
+            store.put(record("a", "1"), Condition::None).await.unwrap();
+            store.get(&key("a")).await.unwrap();
+            store.close().await;
+        }
+    }
 }
 
 #[tokio::test]

@@ -77,6 +77,18 @@ async fn a_pool_of_one_connection_is_enough() {
 }
 
 #[tokio::test]
+async fn a_closed_store_leaves_its_pool_open() {
+    let file = File::new();
+    let pool = pool(&file, 2).await;
+    SqliteStore::migrate(&pool).await.unwrap();
+    let store = SqliteStore::from_pool(pool.clone()).await.unwrap();
+    store.close().await;
+    let error = store.get(&key("a")).await.unwrap_err();
+    assert_eq!(error.message(), Some("the store is closed"));
+    sqlx::query("SELECT 1").execute(&pool).await.unwrap();
+}
+
+#[tokio::test]
 async fn without_wal_readers_and_writers_wait_for_each_other_and_none_fails() {
     let file = File::new();
     let pool = pool(&file, 4).await;
