@@ -3,6 +3,7 @@
 mod changes;
 mod claims;
 mod contract;
+mod contract_file;
 mod crash;
 mod documents;
 mod follow;
