@@ -115,6 +115,8 @@ pub enum Operation {
     Open,
     /// Creating or updating the schema.
     Migrate,
+    /// Deleting what expired long ago. In no contract; adapters that need it have it.
+    CollectExpired,
 }
 
 impl Operation {
@@ -132,6 +134,7 @@ impl Operation {
             Self::Increment => "increment",
             Self::Open => "open",
             Self::Migrate => "migrate",
+            Self::CollectExpired => "collect_expired",
         }
     }
 }

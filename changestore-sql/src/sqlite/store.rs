@@ -21,6 +21,7 @@ use super::options::{LOCK_TIMEOUT, SqliteOptions};
 use super::patience::Patience;
 use super::source::{Readers, Source};
 use super::statements;
+use crate::call::Call;
 use crate::classify::Cause;
 use crate::connections::Connections;
 use crate::group_commit::Writer;
@@ -197,7 +198,7 @@ impl SqliteStore {
     /// # Errors
     /// [`Unavailable`](ErrorKind::Unavailable) if others hold the lock for longer than the timeout.
     pub async fn collect_expired(&self) -> Result<u64> {
-        let collected = async {
+        let steps = async {
             let mut deleted = 0;
             let mut position = None;
             loop {
@@ -209,13 +210,8 @@ impl SqliteStore {
                 }
             }
         };
-        // It belongs to no contract, so the core has no operation of that name.
-        collected.await.map_err(|error: Error| {
-            let message = error.message().unwrap_or("it failed").to_owned();
-            error
-                .with_backend(SQLITE.backend)
-                .with_message(format!("collect_expired: {message}"))
-        })
+        let call = Call::<&str>::new(SQLITE.backend, Operation::CollectExpired, None);
+        call.run(steps).await
     }
 }
 

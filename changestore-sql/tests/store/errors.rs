@@ -106,7 +106,7 @@ async fn a_closed_store_says_so_in_the_same_words_everywhere() {
     let error = store.collect_expired().await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "sqlite: unavailable: collect_expired: the store is closed"
+        "sqlite: collect_expired: unavailable: the store is closed"
     );
 }
 
