@@ -41,7 +41,7 @@ const UNARMED: &str = "
     LIMIT 1";
 
 const TRACKED: &str = "
-    SELECT t.table_id, t.table_name, t.key_columns FROM change_contract_families f
+    SELECT t.table_id, t.table_name, t.key_columns, t.mode FROM change_contract_families f
     JOIN change_contract_tables t ON t.table_name = f.table_name
     WHERE f.family = ?1";
 
@@ -107,6 +107,8 @@ pub(super) struct Tables {
     pub(super) by_id: HashMap<i64, Table>,
     /// How many tables the family has, those among them that are not tracked.
     listed: i64,
+    /// Whether every change of theirs has its entry in the log: all are in rows mode.
+    pub(super) journaled: bool,
     /// A JSON array of the identifiers.
     pub(super) ids: String,
 }
@@ -194,8 +196,11 @@ pub(super) async fn tables(connection: &mut SqliteConnection, family: &str) -> R
         .map_err(failed)?;
     let collations = collations(connection, family).await?;
     let mut by_id = HashMap::with_capacity(rows.len());
+    let mut journaled = true;
     for row in rows {
         let id = row.try_get(0).map_err(failed)?;
+        let mode: &str = row.try_get(3).map_err(failed)?;
+        journaled &= mode == "rows";
         let name: String = row.try_get(1).map_err(failed)?;
         let key_columns = key_columns(&name, row.try_get(2).map_err(failed)?)?;
         let of_column = |column: &String| {
@@ -216,7 +221,12 @@ pub(super) async fn tables(connection: &mut SqliteConnection, family: &str) -> R
         .fetch_one(connection)
         .await
         .map_err(failed)?;
-    Ok(Tables { by_id, listed, ids })
+    Ok(Tables {
+        by_id,
+        listed,
+        journaled,
+        ids,
+    })
 }
 
 /// A table in table mode has no key.

@@ -27,34 +27,56 @@ def typed(value):
     return "t" + value
 
 
+class Archive:
+    """The connections to the file that was asked for last: opening one reads the whole schema."""
+
+    def __init__(self, path):
+        self.path = path
+        self.reader, self.file = reader.open_archive(path)
+        self.writer = sqlite3.connect(path, isolation_level=None)
+        self.writer.execute("PRAGMA synchronous = OFF")
+
+    def close(self):
+        self.reader.close()
+        self.writer.close()
+
+
+archive = None
+
+
+def opened(path):
+    global archive
+    if archive is None or archive.path != path:
+        if archive is not None:
+            archive.close()
+        archive = Archive(path)
+    return archive
+
+
 def poll(request):
-    connection, file = reader.open_archive(request["file"])
+    connection, file = opened(request["file"]).reader, archive.file
+    connection.execute("BEGIN")
     try:
-        connection.execute("BEGIN")
         decision, reason, cursor, changes = reader.decide(connection, file, request["family"], request["cursor"])
         rows = []
         for table, key_columns, row_key, operation in changes:
             row = reader.read_row(connection, table, key_columns, row_key)
             rows.append([table, [typed(part) for part in reader.key_parts(key_columns, row_key)], operation,
                          row and [typed(value) for value in row.values()]])
-        connection.execute("COMMIT")
         return {"decision": decision, "reason": reason, "cursor": cursor, "rows": rows}
     finally:
-        connection.close()
+        connection.execute("COMMIT")
 
 
 def write(request):
     """Runs the statements; one that breaks a constraint is undone alone, like anywhere else."""
-    connection = sqlite3.connect(request["file"], isolation_level=None)
-    try:
-        for statement in request["statements"]:
-            try:
-                connection.execute(statement)
-            except sqlite3.IntegrityError:
-                pass
-        return {}
-    finally:
-        connection.close()
+    writer = opened(request["file"]).writer
+    for statement in request["statements"]:
+        try:
+            writer.execute(statement)
+        except sqlite3.IntegrityError:
+            pass
+    return {}
 
 
 def main():
