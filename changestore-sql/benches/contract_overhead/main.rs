@@ -2,14 +2,15 @@
 //!
 //! `cargo bench -p changestore-sql --features sqlite --bench contract_overhead [-- ROWS ROUNDS]`
 //!
-//! Rounds are interleaved, so that a slower minute of the machine is everybody's; the medians are compared.
-//! Commits are not measured. The output is a page of Markdown.
+//! Rounds are interleaved, so that a slower minute of the machine is everybody's; the medians of the processor's time are
+//! compared. Commits are not measured. The output is a page of Markdown.
 
+mod clock;
 mod forms;
 mod size;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use forms::{Form, Key, Table, Width};
 
@@ -88,7 +89,7 @@ fn measure(form: Form, key: Key, width: Width, rows: usize) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut timed = |sql: &str, from: usize| {
         let mut statement = connection.prepare(sql).unwrap();
-        let start = Instant::now();
+        let start = clock::now();
         for row in from..from + rows {
             let number = i64::try_from(row).unwrap();
             match key {
@@ -99,7 +100,7 @@ fn measure(form: Form, key: Key, width: Width, rows: usize) -> Vec<Duration> {
             }
             .unwrap();
         }
-        times.push(start.elapsed());
+        times.push(clock::now() - start);
     };
     let statements = key.statements(width);
     timed(&statements[0], 0);

@@ -8,6 +8,7 @@ mod journal;
 mod keys;
 mod live_writer;
 mod names;
+mod nested;
 mod refusals;
 mod replace;
 mod retention;
