@@ -87,7 +87,7 @@ fn measure(form: Form, key: Key, width: Width, rows: usize) -> Vec<Duration> {
     let text = width.text();
     connection.execute_batch("BEGIN").unwrap();
     let mut times = Vec::new();
-    let mut timed = |sql: &str, from: usize| {
+    let mut run = |sql: &str, from: usize| {
         let mut statement = connection.prepare(sql).unwrap();
         let start = clock::now();
         for row in from..from + rows {
@@ -100,14 +100,14 @@ fn measure(form: Form, key: Key, width: Width, rows: usize) -> Vec<Duration> {
             }
             .unwrap();
         }
-        times.push(clock::now() - start);
+        times.push(clock::now().saturating_sub(start));
     };
     let statements = key.statements(width);
-    timed(&statements[0], 0);
-    timed(&statements[1], 0);
+    run(&statements[0], 0);
+    run(&statements[1], 0);
     // Half of them update, half insert.
-    timed(&statements[2], rows / 2);
-    timed(&statements[3], 0);
+    run(&statements[2], rows / 2);
+    run(&statements[3], 0);
     connection.execute_batch("ROLLBACK").unwrap();
     times
 }
