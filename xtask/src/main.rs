@@ -7,6 +7,8 @@ mod conformance;
 mod process;
 mod tidy;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -33,7 +35,18 @@ enum Command {
     Ci,
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // The causes and no backtrace: what failed is a command or a rule, not this program.
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     // The paths below are relative to the workspace, wherever the command was typed.
     std::env::set_current_dir(process::workspace_root())?;
     match Arguments::parse().command {
