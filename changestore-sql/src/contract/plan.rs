@@ -152,6 +152,13 @@ impl ContractPlan {
                 format!("it is at least {MIN_RETENTION}, and at most {}", i64::MAX),
             ));
         }
+        if self.tables.is_empty() && !self.families.is_empty() {
+            // It would mean to track nothing any more, and hardly anybody says that by families.
+            return Err(Error::invalid_argument(
+                "tables",
+                "a plan with families names the tracked tables as well",
+            ));
+        }
         let tables = self.tables.keys();
         if let Some(name) = tables.clone().find(|name| is_reserved(name)) {
             return Err(Error::invalid_argument(
@@ -215,8 +222,14 @@ mod tests {
                 "twice",
             ),
             (
-                ContractPlan::new().with_family("f", [] as [&str; 0]),
+                ContractPlan::new()
+                    .with_table("a", Mode::Rows)
+                    .with_family("f", [] as [&str; 0]),
                 "no tables",
+            ),
+            (
+                ContractPlan::new().with_family("f", ["a"]),
+                "names the tracked tables",
             ),
         ] {
             let error = plan.check().unwrap_err().to_string();
