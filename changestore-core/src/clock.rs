@@ -64,7 +64,7 @@ impl Timestamp {
     }
 
     /// Whether something that expires at this time may be deleted: it has expired, and
-    /// [`GARBAGE_GRACE`](crate::limits::GARBAGE_GRACE) has passed since.
+    /// [`GARBAGE_GRACE`] has passed since.
     #[must_use]
     pub fn is_garbage_at(self, now: Self) -> bool {
         self.saturating_add(GARBAGE_GRACE).is_expired_at(now)
