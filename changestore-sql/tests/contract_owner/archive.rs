@@ -97,7 +97,7 @@ impl Archive {
             .collect()
     }
 
-    /// What the source's armed check counts for the family `f`.
+    /// What the armed check of the reader's SQL counts for the family `f`.
     pub(crate) fn unarmed(&self) -> i64 {
         self.number(
             "SELECT count(*) FROM change_contract_families f
