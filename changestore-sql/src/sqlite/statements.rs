@@ -139,7 +139,9 @@ macro_rules! page {
             "\n    AND counter IS NULL AND (expire_at IS NULL OR expire_at > ?4)\n",
             "ORDER BY sk ",
             $direction,
-            "\nLIMIT ?5",
+            // The sign is nothing to the number, but hides the parameter from SQLite's planner, which
+            // would prepare the statement anew for each binding.
+            "\nLIMIT +?5",
         )
     };
 }
