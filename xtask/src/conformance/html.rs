@@ -169,9 +169,9 @@ fn case_cell(outcome: &BackendOutcome, name: &CaseName, slowest: f64) -> Markup 
 }
 
 fn seconds(millis: f64) -> String {
-    if millis < 1_000.0 {
-        format!("{millis:.0} ms")
-    } else {
-        format!("{:.1} s", millis / 1e3)
+    match millis {
+        ..10.0 => format!("{millis:.1} ms"),
+        ..1_000.0 => format!("{millis:.0} ms"),
+        _ => format!("{:.1} s", millis / 1e3),
     }
 }
