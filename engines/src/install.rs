@@ -1,0 +1,69 @@
+//! How the machine gets what it lacks.
+
+use std::fmt;
+use std::process::{Command, Stdio};
+
+use nix::unistd::geteuid;
+
+use crate::error::{Doing as _, Error, Result};
+
+/// What installs something on Debian and its descendants; displayed as one types it into a shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Install {
+    packages: &'static [&'static str],
+    /// What is to be run once they are there.
+    then: Option<&'static str>,
+}
+
+impl Install {
+    pub(crate) const fn packages(packages: &'static [&'static str]) -> Self {
+        Self {
+            packages,
+            then: None,
+        }
+    }
+
+    pub(crate) const fn then(mut self, command: &'static str) -> Self {
+        self.then = Some(command);
+        self
+    }
+
+    /// Runs it, as root or through `sudo`; its output goes to standard error.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be run or fails.
+    pub fn run(&self) -> Result<()> {
+        let mut command = if geteuid().is_root() {
+            Command::new("sh")
+        } else {
+            let mut sudo = Command::new("sudo");
+            sudo.arg("sh");
+            sudo
+        };
+        let line = self.to_string();
+        let status = command
+            .args(["-ec", &format!("exec >&2; apt-get update -qq; {line}")])
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdin(Stdio::null())
+            .status()
+            .doing(format!("cannot run `{line}`"))?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Error::Io {
+            doing: format!("`{line}`"),
+            source: std::io::Error::other(status.to_string()),
+        })
+    }
+}
+
+impl fmt::Display for Install {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let packages = self.packages.join(" ");
+        write!(f, "apt-get install -y --no-install-recommends {packages}")?;
+        if let Some(then) = self.then {
+            write!(f, " && {then}")?;
+        }
+        Ok(())
+    }
+}
