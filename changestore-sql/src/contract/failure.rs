@@ -2,7 +2,7 @@
 
 use changestore_core::Error;
 
-use crate::classify::Cause;
+use crate::flow::classify::Cause;
 use crate::sqlite::codes::SQLITE;
 
 /// The error of a statement that failed.

@@ -150,7 +150,7 @@ pub(super) async fn armed(
     let rows: Vec<(String, String, String)> = sqlx::query_as(
         "SELECT name, tbl_name, sql FROM sqlite_schema
          WHERE type = 'trigger' AND name LIKE 'change\\_contract\\_%' ESCAPE '\\'
-             AND name <> 'change_contract_log_prune'",
+             AND name NOT IN ('change_contract_log_prune', 'change_contract_checkpoint')",
     )
     .fetch_all(connection)
     .await

@@ -84,8 +84,8 @@ pub(super) async fn presence(connection: &mut SqliteConnection) -> Result<Presen
                  SELECT 1 FROM change_contract_definitions d
                  LEFT JOIN change_contract_positions p ON p.id = d.table_id WHERE p.value IS NULL)
              AND (SELECT count(*) FROM change_contract_powers) = ?1
-             AND ifnull((SELECT max(seq) FROM change_contract_log), 0)
-                 <= (SELECT value FROM change_contract_sequence)",
+             AND ifnull((SELECT max(seq) FROM change_contract_entries), 0)
+                 < (SELECT value + 64 FROM change_contract_positions WHERE id = 0)",
     )
     .bind(i64::try_from(powers().count()).unwrap_or(i64::MAX))
     .fetch_one(connection)

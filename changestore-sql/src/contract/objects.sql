@@ -8,19 +8,33 @@ CREATE TABLE change_contract_state (
     generation_reason TEXT
 );
 
--- The numbers that journaling reads and changes, on one page of their own: they are all that a write
--- pays for beside the log. id 0 is the sequence, -1 what was pruned under another retention, -2 the
--- retention, any other a table's last_seq.
+-- What is written at every 64th change only: id 0 is the sequence then, -1 what was pruned under another
+-- retention, -2 the retention, any other a table's last_seq then.
 CREATE TABLE change_contract_positions (
     id INTEGER PRIMARY KEY,
     value INTEGER
 );
 
+-- The journal. SQLite's own choice of the next seq is the sequence: one more than the greatest, which is never
+-- pruned. row_key has no type, so that a key is stored as it is. A change of a table in table mode has a number,
+-- and neither op nor key.
+CREATE TABLE change_contract_entries (
+    seq INTEGER PRIMARY KEY,
+    table_id,
+    op,
+    row_key
+);
+
+CREATE VIEW change_contract_log (seq, table_id, op, row_key) AS
+    SELECT e.seq, e.table_id, e.op, e.row_key FROM change_contract_entries e WHERE e.op IS NOT NULL;
+
 -- One row, read through the name that readers know. Whatever is at a multiple of 64 prunes to the
 -- retention, so how far follows from the sequence and need not be written.
 CREATE VIEW change_contract_sequence (value, pruned_through, next_prune) AS
-    SELECT s.value, max(p.value, (s.value & ~63) - r.value), (s.value | 63) + 1
-    FROM change_contract_positions s, change_contract_positions p, change_contract_positions r
+    SELECT q.value, max(p.value, s.value - r.value), (q.value | 63) + 1
+    FROM change_contract_positions s, change_contract_positions p, change_contract_positions r,
+        (SELECT max(c.value, ifnull((SELECT max(e.seq) FROM change_contract_entries e), 0)) AS value
+            FROM change_contract_positions c WHERE c.id = 0) q
     WHERE s.id = 0 AND p.id = -1 AND r.id = -2;
 
 -- What is tracked. A table_id is never given to another table.
@@ -38,7 +52,12 @@ CREATE VIEW change_contract_tables (
     table_id, table_name, mode, key_columns, last_seq, insert_trigger, update_trigger, delete_trigger
 ) AS
     SELECT d.table_id, d.table_name, d.mode, d.key_columns,
-        (SELECT p.value FROM change_contract_positions p WHERE p.id = d.table_id),
+        max(
+            (SELECT p.value FROM change_contract_positions p WHERE p.id = d.table_id),
+            ifnull((
+                SELECT max(e.seq) FROM change_contract_entries e
+                WHERE e.table_id = d.table_id
+                    AND e.seq > (SELECT s.value FROM change_contract_positions s WHERE s.id = 0)), 0)),
         d.insert_trigger, d.update_trigger, d.delete_trigger
     FROM change_contract_definitions d;
 
@@ -55,14 +74,6 @@ CREATE TABLE change_contract_families (
     table_name TEXT,
     PRIMARY KEY (family, table_name)
 ) WITHOUT ROWID;
-
--- The journal. row_key has no type, so that a key is stored as it is.
-CREATE TABLE change_contract_log (
-    seq INTEGER PRIMARY KEY,
-    table_id,
-    op,
-    row_key
-);
 
 -- The keys of rows that a REPLACE may be about to delete without a word. A note is made before a write,
 -- for the value of a unique index (its place, the value) that the row stands in the way of, and settled
@@ -88,12 +99,29 @@ CREATE TABLE change_contract_powers (
     exponent INTEGER
 );
 
--- A table's trigger only appends to the log; the rest of an entry is done here, once for all tables.
--- 64 values are pruned at a time: few enough to stay in memory if the statement is rolled back.
-CREATE TRIGGER change_contract_log_prune AFTER INSERT ON change_contract_log BEGIN
+-- A table's trigger only appends an entry. What else there is to do is done once for 64 of them, in a trigger of
+-- its own: what this one could have to do would cost each entry some memory.
+CREATE TRIGGER change_contract_log_prune AFTER INSERT ON change_contract_entries
+    WHEN NEW.seq & 63 = 0 OR NEW.seq = 1
+BEGIN
     UPDATE change_contract_positions SET value = NEW.seq WHERE id = 0;
-    UPDATE change_contract_positions SET value = NEW.seq WHERE id = NEW.table_id;
-    DELETE FROM change_contract_log
-        WHERE NEW.seq & 63 = 0
-            AND seq <= NEW.seq - (SELECT value FROM change_contract_positions WHERE id = -2);
+END;
+
+-- Notes the last changes of the tables that were written since the last time, and prunes. If somebody has emptied
+-- the journal, SQLite counts from 1 again: the first entry is given a number that none has had.
+CREATE TRIGGER change_contract_checkpoint AFTER UPDATE ON change_contract_positions
+    WHEN NEW.id = 0
+BEGIN
+    INSERT OR REPLACE INTO change_contract_entries
+        SELECT OLD.value + 64, e.table_id, e.op, e.row_key FROM change_contract_entries e
+        WHERE NEW.value < OLD.value AND e.seq = NEW.value;
+    DELETE FROM change_contract_entries WHERE NEW.value < OLD.value AND seq = NEW.value;
+    UPDATE change_contract_positions SET value = OLD.value + 64
+        WHERE NEW.value < OLD.value AND id = 0;
+    UPDATE change_contract_positions SET value = (
+            SELECT max(e.seq) FROM change_contract_entries e
+            WHERE e.seq > NEW.value - 64 AND e.table_id = change_contract_positions.id)
+        WHERE id IN (SELECT e.table_id FROM change_contract_entries e WHERE e.seq > NEW.value - 64);
+    DELETE FROM change_contract_entries
+        WHERE seq <= NEW.value - (SELECT r.value FROM change_contract_positions r WHERE r.id = -2);
 END;

@@ -17,8 +17,9 @@ use super::triggers::Trigger;
 /// Columns of a key that a note has room for.
 const NOTED_COLUMNS: usize = 8;
 
-/// Notes that are kept: far more than statements can be nested with a REPLACE pending in each.
-const NOTES: u32 = 1024;
+/// Notes that are kept: far more than there can be conflicts that come to nothing in the triggers of one statement,
+/// and a few megabytes.
+const NOTES: u32 = 65_536;
 
 /// An index that can be seen through: each of its entries is the values of some columns.
 struct Covered<'a> {
@@ -221,12 +222,10 @@ impl<'a> Replaced<'a> {
         let key = noted(self.key, "n");
         let there = same(self.key, &columns(self.key, "c"), &key);
         format!(
-            "INSERT OR REPLACE INTO change_contract_log \
-             SELECT s.value + row_number() OVER (ORDER BY g.note), {id}, 3, g.row_key \
-             FROM change_contract_positions s, (\
-             SELECT min(n.note) AS note, {row_key} AS row_key FROM change_contract_notes n \
+            "INSERT INTO change_contract_entries (table_id, op, row_key) \
+             SELECT {id}, 3, {row_key} FROM change_contract_notes n \
              WHERE {noted} AND NOT EXISTS (SELECT 1 FROM {table} AS c WHERE {there}) \
-             GROUP BY {columns}) g WHERE s.id = 0 ORDER BY g.note; \
+             GROUP BY {columns}; \
              DELETE FROM change_contract_notes WHERE note IN (\
              SELECT n.note FROM change_contract_notes n WHERE {noted});",
             id = self.id,

@@ -27,7 +27,7 @@ pub(super) async fn set_retention(connection: &mut SqliteConnection, retention: 
          SET value = (SELECT pruned_through FROM change_contract_sequence) WHERE id = -1",
         "UPDATE change_contract_state SET retention = ?1",
         "UPDATE change_contract_positions SET value = ?1 WHERE id = -2",
-        "DELETE FROM change_contract_log
+        "DELETE FROM change_contract_entries
          WHERE seq <= (SELECT value FROM change_contract_sequence) - ?1",
         "UPDATE change_contract_positions
          SET value = max(value, (SELECT value FROM change_contract_sequence) - ?1) WHERE id = -1",

@@ -47,14 +47,10 @@ impl TableTriggers {
     }
 }
 
-/// Appends an entry, numbered explicitly: the log's own row ids would start again once it is empty.
-///
-/// The number is free because the sequence never falls, so what happens on a conflict never matters; but
-/// OR REPLACE and OR IGNORE spare SQLite the journal that a statement needs which may be undone halfway.
+/// Appends an entry. SQLite numbers it, so it can never conflict, whatever the user's statement says of conflicts.
 pub(super) fn append(id: i64, op: u8, key: &str) -> String {
     format!(
-        "INSERT OR REPLACE INTO change_contract_log VALUES (\
-         (SELECT value + 1 FROM change_contract_positions WHERE id = 0), {id}, {op}, {key});"
+        "INSERT INTO change_contract_entries (table_id, op, row_key) VALUES ({id}, {op}, {key});"
     )
 }
 
@@ -114,22 +110,10 @@ fn key_names(table: &TableInfo, key: &Key) -> String {
     names.join(", ")
 }
 
-/// The prune of the log's trigger, for a trigger that does not append.
-const PRUNE: &str = "\
-    DELETE FROM change_contract_log \
-    WHERE (SELECT s.value & 63 FROM change_contract_positions s WHERE s.id = 0) = 0 \
-    AND seq <= (SELECT s.value - r.value FROM change_contract_positions s, change_contract_positions r \
-    WHERE s.id = 0 AND r.id = -2);";
-
-/// Table mode: only that something was written. Prunes as the log's trigger does, or the log would outlive its
-/// span while only such tables are written.
+/// Table mode: only that something was written.
 fn whole(table: &TableInfo, id: i64) -> TableTriggers {
     let on = quoted(&table.name);
-    let body = format!(
-        "UPDATE change_contract_positions SET value = value + 1 WHERE id = 0; \
-         UPDATE change_contract_positions SET value = \
-         (SELECT s.value FROM change_contract_positions s WHERE s.id = 0) WHERE id = {id}; {PRUNE}"
-    );
+    let body = format!("INSERT INTO change_contract_entries (table_id) VALUES ({id});");
     let trigger =
         |suffix, event: &str| Trigger::new(table, suffix, &format!("AFTER {event} ON {on}"), &body);
     TableTriggers {

@@ -5,7 +5,7 @@ use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, Encode, Sqlite, Type};
 
 use super::script::Kind;
-use crate::write::Write;
+use crate::flow::write::Write;
 
 type Result<T, E = sqlx::Error> = std::result::Result<T, E>;
 /// Collects arguments; the first one that cannot be encoded fails it.

@@ -3,7 +3,7 @@
 use changestore_core::{Error, ErrorKind};
 use sqlx::error::DatabaseError;
 
-use crate::classify::{Dialect, Driver, Meaning};
+use crate::flow::classify::{Dialect, Driver, Meaning};
 
 /// SQLite.
 pub(crate) const SQLITE: Dialect = Dialect {

@@ -9,14 +9,14 @@ use sqlx::{AssertSqlSafe, Connection as _, Either, Executor as _, Row as _};
 
 use super::bind::Binder;
 use super::codes::{self, SQLITE};
+use super::group_commit::{Engine, Failure};
 use super::script::{Kind, Run, Scripts, runs};
 use super::source::Source;
 use super::statements;
-use crate::classify::Cause;
-use crate::garbage::{Position, ROWS_PER_STEP, Step};
-use crate::group_commit::{Engine, Failure};
-use crate::judge::{Effect, Standing};
-use crate::write::Write;
+use crate::flow::classify::Cause;
+use crate::flow::garbage::{Position, ROWS_PER_STEP, Step};
+use crate::flow::judge::{Effect, Standing};
+use crate::flow::write::Write;
 
 #[derive(Debug)]
 pub(super) struct SqliteEngine {

@@ -3,15 +3,14 @@
 use std::sync::LazyLock;
 
 use changestore_core::{Error, ErrorKind, Result};
-use sqlx::migrate::{
-    AppliedMigration, Migrate as _, MigrateError, Migration, MigrationType, Migrator,
-};
+use sqlx::migrate::{Migrate as _, MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, SqlSafeStr as _};
 
 use super::codes::{self, SQLITE};
 use super::statements;
-use crate::classify::Cause;
+use crate::flow::classify::Cause;
+use crate::flow::migrations::{State, compare};
 use crate::schema;
 
 /// Not sqlx's own table: the database may carry its owner's migrations beside these.
@@ -35,24 +34,6 @@ static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
     migrator.dangerous_set_table_name(TABLE);
     migrator
 });
-
-/// The schema of a database against this library's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum State {
-    Current,
-    /// There is none.
-    Missing,
-    /// It ends with this version.
-    Older(i64),
-    /// It goes on to this version.
-    Newer(i64),
-    /// This version is not the one that this library has.
-    Altered(i64),
-    /// All was applied, and this table is gone.
-    Lacks(&'static str),
-    /// This table is there, and nothing says that a migration created it.
-    Unrecorded(&'static str),
-}
 
 /// Why a schema could not be read or migrated.
 pub(super) enum Trouble {
@@ -86,33 +67,7 @@ pub(super) async fn state(connection: &mut SqliteConnection) -> Result<State, Tr
     } else {
         State::Missing
     };
-    let mut created = CREATED.into_iter();
-    let strange = match state {
-        State::Current => created.find(|table| !is_there(table)).map(State::Lacks),
-        State::Missing => created.find(|table| is_there(table)).map(State::Unrecorded),
-        _ => None,
-    };
-    Ok(strange.unwrap_or(state))
-}
-
-fn compare(applied: &[AppliedMigration], known: &[Migration]) -> State {
-    for migration in applied {
-        match known
-            .iter()
-            .find(|known| known.version == migration.version)
-        {
-            None => return State::Newer(migration.version),
-            Some(known) if known.checksum != migration.checksum => {
-                return State::Altered(migration.version);
-            }
-            Some(_) => {}
-        }
-    }
-    match applied.last() {
-        Some(last) if applied.len() < known.len() => State::Older(last.version),
-        Some(_) => State::Current,
-        None => State::Missing,
-    }
+    Ok(state.with_tables(CREATED, is_there))
 }
 
 /// Applies what is missing: all of it in one transaction that no other process can come between.
@@ -138,86 +93,8 @@ fn trouble(error: MigrateError) -> Trouble {
     }
 }
 
-/// What to tell the user of a schema that cannot be used as it is.
+/// Refuses a schema that cannot be used as it is.
 pub(super) fn check(state: &State) -> Result<()> {
     let newest = schema::sqlite().last().map_or(0, |last| last.version);
-    let message = match state {
-        State::Current => return Ok(()),
-        State::Missing => format!(
-            "the database has no changestore tables; apply the schema (version {newest}) with \
-             SqliteStore::migrate or `changestore schema apply`"
-        ),
-        State::Older(version) => format!(
-            "the database's schema has version {version} and this library needs {newest}; apply it \
-             with SqliteStore::migrate or `changestore schema apply`"
-        ),
-        State::Newer(version) => format!(
-            "the database's schema has version {version} and this library knows {newest}; use a \
-             newer changestore-sql"
-        ),
-        State::Altered(version) => format!(
-            "migration {version} of the database's schema is not the one of this library: it was \
-             edited after it was applied"
-        ),
-        State::Lacks(table) => format!(
-            "the schema was applied, and the table {table} is gone; restore it from a backup"
-        ),
-        State::Unrecorded(table) => format!(
-            "there is a table {table}, and no record in changestore_migrations of the schema that \
-             created it"
-        ),
-    };
-    Err(Error::new(ErrorKind::Configuration).with_message(message))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn known(versions: &[i64]) -> Vec<Migration> {
-        let migration = |version: &i64| {
-            let sql = "SELECT 1".into_sql_str();
-            Migration::new(*version, "test".into(), MigrationType::Simple, sql, false)
-        };
-        versions.iter().map(migration).collect()
-    }
-
-    fn applied(versions: &[i64]) -> Vec<AppliedMigration> {
-        let applied = known(versions)
-            .into_iter()
-            .map(|migration| AppliedMigration {
-                version: migration.version,
-                checksum: migration.checksum,
-            });
-        applied.collect()
-    }
-
-    #[test]
-    fn a_schema_is_current_missing_older_newer_or_altered() {
-        let ours = known(&[1, 2]);
-        assert_eq!(compare(&applied(&[1, 2]), &ours), State::Current);
-        assert_eq!(compare(&applied(&[]), &ours), State::Missing);
-        assert_eq!(compare(&applied(&[1]), &ours), State::Older(1));
-        assert_eq!(compare(&applied(&[1, 2, 3]), &ours), State::Newer(3));
-        let mut altered = applied(&[1, 2]);
-        altered[1].checksum = vec![0].into();
-        assert_eq!(compare(&altered, &ours), State::Altered(2));
-    }
-
-    #[test]
-    fn each_state_but_the_current_is_refused_in_words() {
-        assert!(check(&State::Current).is_ok());
-        for (state, words) in [
-            (State::Missing, "no changestore tables"),
-            (State::Older(0), "version 0 and this library needs"),
-            (State::Newer(9), "version 9 and this library knows"),
-            (State::Altered(1), "migration 1"),
-            (State::Lacks("t"), "the table t is gone"),
-            (State::Unrecorded("t"), "there is a table t"),
-        ] {
-            let error = check(&state).unwrap_err();
-            assert_eq!(*error.kind(), ErrorKind::Configuration);
-            assert!(error.to_string().contains(words), "{error}");
-        }
-    }
+    state.check("SqliteStore", newest)
 }

@@ -2,9 +2,10 @@
 
 mod bind;
 pub(crate) mod codes;
-mod contracts;
+mod connections;
 mod engine;
 mod file;
+mod group_commit;
 mod location;
 mod migrate;
 mod options;

@@ -12,6 +12,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 
 use super::file::Access;
 use super::location::{Location, Mode, refuse};
+use crate::flow::scan::FIRST_PAGE;
 
 /// What an acknowledged write survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,8 +73,9 @@ const LONGEST_LOCK_TIMEOUT: Duration = Duration::from_millis(i32::MAX.unsigned_a
 const PAGE_SIZE: u32 = 8192;
 
 /// Rows that a reader's thread reads ahead of its caller: so many records may be in memory on top of a
-/// page. With few it waits for its caller again and again, which costs more than the rows.
-pub(super) const ROWS_AHEAD: usize = 64;
+/// page. With few it waits for its caller again and again, which costs more than the rows. As many as a
+/// query's first page has, so that it never waits in the middle of one.
+const ROWS_AHEAD: usize = FIRST_PAGE;
 
 impl SqliteOptions {
     /// A path, taken as it stands, or a URL: `sqlite:PATH`, `sqlite://PATH`. A URL is percent-decoded and

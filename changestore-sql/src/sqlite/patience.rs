@@ -7,9 +7,10 @@ use sqlx::Connection as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tokio::time::Instant;
 
-use super::migrate::{self, State, Trouble};
-use crate::backoff::Backoff;
+use super::migrate::{self, Trouble};
 use crate::contract;
+use crate::flow::backoff::Backoff;
+use crate::flow::migrations::State;
 
 /// Sits out another process's lock.
 pub(super) struct Patience {

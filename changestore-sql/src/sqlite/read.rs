@@ -10,9 +10,11 @@ use tokio::time::Instant;
 use super::codes::{self, SQLITE};
 use super::statements;
 use super::store::Inner;
-use crate::backoff::Backoff;
-use crate::classify::Cause;
-use crate::rows::{ClaimRow, RecordRow};
+use crate::flow::backoff::Backoff;
+use crate::flow::classify::Cause;
+use crate::flow::contracts::Backend;
+use crate::flow::rows::{ClaimRow, RecordRow};
+use crate::flow::write::{Write, Written};
 
 /// One SELECT and what becomes of its rows.
 pub(super) trait Read: Sync {
@@ -57,16 +59,23 @@ impl Inner {
             backoff.wait().await;
         }
     }
+}
 
-    pub(super) async fn claims(&self, queue: &str, uri: &str) -> Result<Vec<ChangeRecord>> {
+impl Backend for Inner {
+    const NAME: &'static str = SQLITE.backend;
+
+    async fn write(&self, write: Write) -> Result<Written> {
+        self.writer()?.write(write).await
+    }
+
+    async fn claims(&self, queue: &str, uri: &str) -> Result<Vec<ChangeRecord>> {
         let rows = self.read(&ClaimsOf { queue, uri }).await?;
         rows.into_iter()
             .map(|row| row.into_record(queue, uri))
             .collect()
     }
 
-    /// The live record at a key.
-    pub(super) async fn record(&self, key: &Key) -> Result<Option<Record>> {
+    async fn record(&self, key: &Key) -> Result<Option<Record>> {
         let row = self.read(&RecordAt(key)).await?;
         row.map(|row| row.into_record(key.clone())).transpose()
     }

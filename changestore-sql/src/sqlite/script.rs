@@ -10,7 +10,7 @@ use std::sync::Arc;
 use changestore_core::Condition;
 
 use super::statements;
-use crate::write::Write;
+use crate::flow::write::Write;
 
 /// The longest run of one kind.
 const LONGEST_RUN: usize = 64;

@@ -6,8 +6,8 @@ use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Sqlite, SqlitePool};
 
+use super::connections::{Connections, Held};
 use super::statements;
-use crate::connections::{Connections, Held};
 
 /// Where the writer gets its connection from, and another one after it was lost.
 #[derive(Debug)]

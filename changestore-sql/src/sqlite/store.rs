@@ -12,21 +12,20 @@ use sqlx::sqlite::SqliteConnection;
 use tokio::runtime::Handle;
 
 use super::codes::SQLITE;
-use super::contracts::call;
+use super::connections::Connections;
 use super::engine::SqliteEngine;
 use super::file::{self, Access};
+use super::group_commit::Writer;
 use super::location::refuse;
 use super::migrate;
 use super::options::{LOCK_TIMEOUT, SqliteOptions};
 use super::patience::Patience;
 use super::source::{Readers, Source};
 use super::statements;
-use crate::call::Call;
-use crate::classify::Cause;
-use crate::connections::Connections;
-use crate::group_commit::Writer;
-use crate::reply::closed;
-use crate::write::{Write, Written};
+use crate::flow::call::Call;
+use crate::flow::classify::Cause;
+use crate::flow::contracts;
+use crate::flow::reply::closed;
 
 /// Both contracts in one SQLite file. Cheap to clone; the clones share everything.
 ///
@@ -65,7 +64,7 @@ impl SqliteStore {
     /// [`Unavailable`](ErrorKind::Unavailable) if others hold the lock for longer than the timeout.
     pub async fn open_with(options: SqliteOptions) -> Result<Self> {
         let (path, access) = (options.path.clone(), options.access());
-        call(Operation::Open, NO_KEY)
+        call(Operation::Open)
             .run(async {
                 check_runtime()?;
                 file::check(&path, access)?;
@@ -123,7 +122,7 @@ impl SqliteStore {
     /// # Errors
     /// Those of [`from_pool`](Self::from_pool).
     pub async fn from_pool_with_clock(pool: SqlitePool, clock: impl Clock) -> Result<Self> {
-        call(Operation::Open, NO_KEY)
+        call(Operation::Open)
             .run(async {
                 check_runtime()?;
                 let path = pool.connect_options().get_filename().to_owned();
@@ -160,7 +159,7 @@ impl SqliteStore {
     /// [`Configuration`](ErrorKind::Configuration) for a schema newer than this library's; those of
     /// the database.
     pub async fn migrate(pool: &SqlitePool) -> Result<()> {
-        call(Operation::Migrate, NO_KEY)
+        call(Operation::Migrate)
             .run(async {
                 check_runtime()?;
                 let path = pool.connect_options().get_filename().to_owned();
@@ -210,17 +209,14 @@ impl SqliteStore {
                 }
             }
         };
-        let call = Call::<&str>::new(SQLITE.backend, Operation::CollectExpired, None);
-        call.run(steps).await
+        call(Operation::CollectExpired).run(steps).await
     }
 }
 
-impl Inner {
-    pub(super) async fn write(&self, write: Write) -> Result<Written> {
-        self.writer()?.write(write).await
-    }
+contracts::implement!(SqliteStore);
 
-    fn writer(&self) -> Result<&Writer> {
+impl Inner {
+    pub(super) fn writer(&self) -> Result<&Writer> {
         self.check_open()?;
         self.writer.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::PermissionDenied)
@@ -246,8 +242,10 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Opening has no key.
-const NO_KEY: Option<&str> = None;
+/// A call that has no key.
+fn call(operation: Operation) -> Call<&'static str> {
+    Call::new(SQLITE.backend, operation, None)
+}
 
 fn failed(error: sqlx::Error) -> Error {
     Cause::new(error, &SQLITE).to_error()

@@ -6,7 +6,7 @@
 //! write is bounded, no index on the expiry is needed, and a table that is written keeps its garbage
 //! within bounds.
 
-use crate::write::Write;
+use crate::flow::write::Write;
 
 /// A step comes after so many writes of documents …
 const WRITES_PER_STEP: usize = 128;

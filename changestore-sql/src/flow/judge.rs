@@ -5,7 +5,7 @@
 
 use changestore_core::{Condition, CreateOutcome, Error, ErrorKind, RecordKind, Result, Version};
 
-use crate::write::{Write, Written};
+use crate::flow::write::{Write, Written};
 
 /// What one write's statement did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -67,6 +67,12 @@ impl Cause {
         }
     }
 
+    /// Whether trying again may help.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn is_retryable(&self) -> bool {
+        self.meaning.retryable
+    }
+
     /// The error for one caller; nothing was applied unless it is said otherwise.
     pub(crate) fn to_error(&self) -> Error {
         let Meaning {

@@ -10,19 +10,51 @@ const FIRST: Duration = Duration::from_millis(1);
 /// waited longest.
 const LONGEST: Duration = Duration::from_millis(10);
 
+/// The same between two attempts to reach a server.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+const BETWEEN_CONNECTS: (Duration, Duration) =
+    (Duration::from_millis(20), Duration::from_millis(500));
+
 /// Pauses that grow, each cut at random so that two who wait do not keep meeting.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Backoff {
     attempts: u32,
+    first: Duration,
+    longest: Duration,
+}
+
+/// Between two attempts at a lock.
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            attempts: 0,
+            first: FIRST,
+            longest: LONGEST,
+        }
+    }
 }
 
 impl Backoff {
+    /// Between two attempts to reach a server, which may just be starting again.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn between_connects() -> Self {
+        let (first, longest) = BETWEEN_CONNECTS;
+        Self {
+            first,
+            longest,
+            ..Self::default()
+        }
+    }
+
     pub(crate) async fn wait(&mut self) {
         tokio::time::sleep(self.next()).await;
     }
 
     fn next(&mut self) -> Duration {
-        let longest = FIRST.saturating_mul(1 << self.attempts.min(8)).min(LONGEST);
+        let longest = self
+            .first
+            .saturating_mul(1 << self.attempts.min(8))
+            .min(self.longest);
         self.attempts = self.attempts.saturating_add(1);
         // The keys of a new `RandomState` are random, and with them the hash of anything.
         let percent = u32::try_from(RandomState::new().hash_one(self.attempts) % 51).unwrap_or(0);

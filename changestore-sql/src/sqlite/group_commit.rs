@@ -16,12 +16,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
 use tokio::time::Instant;
 
-use crate::backoff::Backoff;
-use crate::classify::Cause;
-use crate::garbage::{self, Position, Step};
-use crate::judge::{Effect, judge};
-use crate::reply::{Reply, abandoned, closed};
-use crate::write::{Write, Written};
+use crate::flow::backoff::Backoff;
+use crate::flow::classify::Cause;
+use crate::flow::garbage::{self, Position, Step};
+use crate::flow::judge::{Effect, judge};
+use crate::flow::reply::{Reply, abandoned, closed};
+use crate::flow::write::{Write, Written};
 
 /// At most so many writes wait; then their callers do.
 const QUEUE: usize = 1024;

@@ -1,0 +1,290 @@
+//! The lanes of a store: who waits, which connections are idle, how many are at work.
+//!
+//! A job that finds a lane free starts it at once, on the connection that was used last. The others wait in
+//! the order in which they came. A lane that ends finds no job waiting, so none is forgotten.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use changestore_core::{Error, Result};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+use super::engine::Engine;
+use super::job::{Job, Pending};
+use super::lane::Lane;
+use super::line::{Line, Source};
+use super::settings::Settings;
+use crate::flow::garbage::Pace;
+use crate::flow::reply::{Reply, abandoned, closed};
+use crate::flow::write::{Write, Written};
+
+/// At most about so many bytes of metadata are created together (one claim more may come on top).
+const BATCH_BYTES: usize = 1 << 20;
+
+/// What the lanes of a store share.
+pub(super) struct Shared<E: Engine> {
+    pub(super) engine: E,
+    pub(super) settings: Settings,
+    source: Source<E::Database>,
+    /// Connections belong to the runtime that they were opened on.
+    runtime: Handle,
+    state: Mutex<State<E>>,
+    garbage: Mutex<Pace>,
+    /// Told when the last lane of a closed store ends.
+    ended: Notify,
+}
+
+struct State<E: Engine> {
+    /// Creates wait by themselves, so that a lane can take many of them.
+    creates: VecDeque<Pending<Write, Written>>,
+    others: VecDeque<Job>,
+    /// The last one was used last.
+    idle: Vec<Line<E::Database>>,
+    /// How many lanes are at work.
+    running: usize,
+    is_closed: bool,
+    /// Whether a task looks after the idle connections.
+    is_swept: bool,
+}
+
+impl<E: Engine> State<E> {
+    fn enqueue(&mut self, job: Job) {
+        match job {
+            Job::Write(pending) if matches!(pending.ask, Write::Create(_)) => {
+                self.creates.push_back(pending);
+            }
+            other => self.others.push_back(other),
+        }
+    }
+
+    /// Whoever waits longest.
+    fn dequeue(&mut self) -> Option<Job> {
+        match (self.creates.front(), self.others.front()) {
+            (Some(create), Some(other)) if other.since() < create.since => self.others.pop_front(),
+            (Some(_), _) => self.creates.pop_front().map(Job::Write),
+            (None, _) => self.others.pop_front(),
+        }
+    }
+
+    fn take_waiting(&mut self) -> Vec<Job> {
+        let creates = self.creates.drain(..).map(Job::Write);
+        creates.chain(self.others.drain(..)).collect()
+    }
+}
+
+impl<E: Engine> Shared<E> {
+    /// On the current runtime.
+    pub(super) fn new(engine: E, source: Source<E::Database>, settings: Settings) -> Arc<Self> {
+        Arc::new(Self {
+            engine,
+            settings,
+            source,
+            runtime: Handle::current(),
+            state: Mutex::new(State {
+                creates: VecDeque::new(),
+                others: VecDeque::new(),
+                idle: Vec::new(),
+                running: 0,
+                is_closed: false,
+                is_swept: false,
+            }),
+            garbage: Mutex::default(),
+            ended: Notify::new(),
+        })
+    }
+
+    /// Asks a lane and waits for the answer.
+    pub(super) async fn ask<A, T>(
+        self: &Arc<Self>,
+        ask: A,
+        job: impl FnOnce(Pending<A, T>) -> Job,
+    ) -> Result<T> {
+        let (reply, answer) = Reply::new();
+        self.submit(job(Pending::new(ask, reply)));
+        answer.await.unwrap_or_else(|_| Err(abandoned()))
+    }
+
+    fn submit(self: &Arc<Self>, job: Job) {
+        let mut state = self.state();
+        if state.is_closed {
+            drop(state);
+            job.refuse(closed());
+        } else if state.running < self.settings.connections.max(1) {
+            state.running += 1;
+            let line = state.idle.pop();
+            drop(state);
+            self.runtime
+                .spawn(Lane::new(Arc::clone(self), line).run(job));
+        } else {
+            state.enqueue(job);
+        }
+    }
+
+    /// The next job for a lane; without one the lane ends here, and its connection is idle.
+    pub(super) fn next_job(self: &Arc<Self>, lane: &mut Lane<E>) -> Option<Job> {
+        let mut state = self.state();
+        while let Some(job) = state.dequeue() {
+            // Who went away before the work began need not have it.
+            if !job.is_unwanted() {
+                return Some(job);
+            }
+        }
+        if let Some(line) = lane.line.take_if(|_| !state.is_closed) {
+            state.idle.push(line);
+            if !state.is_swept {
+                state.is_swept = true;
+                self.runtime.spawn(sweep(Arc::downgrade(self)));
+            }
+        }
+        lane.is_counted = false;
+        state.running -= 1;
+        None
+    }
+
+    /// A create, and those that wait.
+    pub(super) fn with_waiting_creates(
+        &self,
+        first: Pending<Write, Written>,
+        at_most: usize,
+    ) -> Vec<Pending<Write, Written>> {
+        let mut bytes = first.ask.size();
+        let mut batch = vec![first];
+        let mut state = self.state();
+        while batch.len() < at_most && bytes < BATCH_BYTES {
+            let Some(next) = state.creates.pop_front() else {
+                break;
+            };
+            if !next.reply.is_unwanted() {
+                bytes += next.ask.size();
+                batch.push(next);
+            }
+        }
+        batch
+    }
+
+    /// A new connection.
+    pub(super) async fn open(&self) -> Result<Line<E::Database>, sqlx::Error> {
+        let mut line = self.source.connect().await?;
+        let prepared = self
+            .engine
+            .prepare(line.connection(), self.source.is_own())
+            .await;
+        match prepared {
+            Ok(()) => Ok(line),
+            Err(error) => {
+                line.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// A connection was found broken: the idle ones may be, too.
+    pub(super) fn doubt_idle(&self) {
+        for line in &mut self.state().idle {
+            line.doubt();
+        }
+    }
+
+    pub(super) fn garbage(&self) -> MutexGuard<'_, Pace> {
+        self.garbage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A lane is no more. One that ended in its runtime's end, or in a panic, leaves to others what waits; if
+    /// it was the last one, those who wait are told.
+    pub(super) fn end_lane(&self, is_counted: bool) {
+        let mut state = self.state();
+        let mut forsaken = Vec::new();
+        if is_counted {
+            state.running -= 1;
+            if state.running == 0 {
+                forsaken = state.take_waiting();
+            }
+        }
+        if state.is_closed && state.running == 0 {
+            self.ended.notify_waiters();
+        }
+        drop(state);
+        // Their replies say so themselves.
+        drop(forsaken);
+    }
+
+    pub(super) fn check_open(&self) -> Result<(), Error> {
+        if self.state().is_closed {
+            return Err(closed());
+        }
+        Ok(())
+    }
+
+    /// Refuses what waits and what comes, waits for what was begun, and closes all connections.
+    pub(super) async fn close(&self) {
+        let waiting = {
+            let mut state = self.state();
+            state.is_closed = true;
+            state.take_waiting()
+        };
+        for job in waiting {
+            job.refuse(closed());
+        }
+        loop {
+            let ended = self.ended.notified();
+            if self.state().running == 0 {
+                break;
+            }
+            ended.await;
+        }
+        let idle = std::mem::take(&mut self.state().idle);
+        for line in idle {
+            line.close().await;
+        }
+    }
+
+    /// The connections that were idle for too long.
+    fn take_stale(&self) -> Option<Vec<Line<E::Database>>> {
+        let mut state = self.state();
+        let limit = self.source.idle();
+        let too_old = state
+            .idle
+            .extract_if(.., |line| line.is_idle_for(limit))
+            .collect::<Vec<_>>();
+        if state.idle.is_empty() && too_old.is_empty() {
+            state.is_swept = false;
+            return None;
+        }
+        Some(too_old)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<E>> {
+        // Nothing panics while the lock is held.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes idle connections until there are none.
+async fn sweep<E: Engine>(shared: Weak<Shared<E>>) {
+    loop {
+        let Some(pause) = shared.upgrade().map(|shared| shared.source.idle() / 2) else {
+            return;
+        };
+        tokio::time::sleep(pause).await;
+        let Some(stale) = shared.upgrade().and_then(|shared| shared.take_stale()) else {
+            return;
+        };
+        for line in stale {
+            line.close().await;
+        }
+    }
+}
+
+impl<E: Engine> fmt::Debug for Shared<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Lanes")
+            .field("engine", &self.engine)
+            .field("running", &state.running)
+            .field("idle", &state.idle.len())
+            .field("waiting", &(state.creates.len() + state.others.len()))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,191 @@
+//! One operation on a lane, from the first attempt to the last.
+
+use tokio::time::{Instant, timeout_at};
+
+use super::engine::{Engine, Fate, Setback};
+use super::failure::Failure;
+use super::lane::Lane;
+use super::work::Work;
+use crate::flow::backoff::Backoff;
+use crate::flow::classify::Cause;
+use crate::flow::reply::Reply;
+
+/// Those who wait for one piece of work.
+pub(super) trait Callers {
+    /// Says whether the work may have been done from now on.
+    fn set_begun(&mut self, is_begun: bool);
+
+    /// Whether nobody waits any more.
+    fn are_gone(&self) -> bool;
+}
+
+impl<T> Callers for Reply<T> {
+    fn set_begun(&mut self, is_begun: bool) {
+        Self::set_begun(self, is_begun);
+    }
+
+    fn are_gone(&self) -> bool {
+        self.is_unwanted()
+    }
+}
+
+impl<T> Callers for Vec<Reply<T>> {
+    fn set_begun(&mut self, is_begun: bool) {
+        for reply in self {
+            reply.set_begun(is_begun);
+        }
+    }
+
+    fn are_gone(&self) -> bool {
+        self.iter().all(Reply::is_unwanted)
+    }
+}
+
+/// Nobody waits for what the store does for itself.
+impl Callers for () {
+    fn set_begun(&mut self, _is_begun: bool) {}
+
+    fn are_gone(&self) -> bool {
+        false
+    }
+}
+
+impl<E: Engine> Lane<E> {
+    /// Does the work: again after a conflict with others, and a read once more after a lost connection.
+    /// Returns none if all callers went away before it was begun.
+    pub(super) async fn perform<W: Work<E>>(
+        &mut self,
+        work: &W,
+        since: Instant,
+        callers: &mut impl Callers,
+    ) -> Option<Result<W::Output, Failure>> {
+        let deadline = since + self.shared.settings.operation_timeout;
+        let mut backoff = Backoff::default();
+        let mut is_second_read = false;
+        loop {
+            if callers.are_gone() {
+                return None;
+            }
+            if Instant::now() >= deadline {
+                return Some(Err(self.timed_out(false)));
+            }
+            if let Err(failure) = self.connect(since, deadline).await {
+                return Some(Err(failure));
+            }
+            callers.set_begun(W::WRITES);
+            let setback = match self.attempt(work, deadline).await {
+                Ok(output) => return Some(Ok(output)),
+                Err(failure) => failure,
+            };
+            let (error, may_have_written) = match setback {
+                Some(Setback::Passed) => {
+                    callers.set_begun(false);
+                    continue;
+                }
+                Some(Setback::Failed(error)) => (error, W::WRITES),
+                Some(Setback::FailedToLook(error)) => (error, false),
+                None => return Some(Err(self.timed_out(true))),
+            };
+            match self.settle(&error) {
+                Fate::Conflict if Instant::now() < deadline => {
+                    callers.set_begun(false);
+                    backoff.wait().await;
+                }
+                Fate::Conflict => return Some(Err(Failure::Conflict(cause::<E>(error)))),
+                Fate::Lost if may_have_written => {
+                    return Some(Err(Failure::Lost(cause::<E>(error))));
+                }
+                Fate::Lost if !is_second_read => {
+                    callers.set_begun(false);
+                    is_second_read = true;
+                }
+                Fate::Lost | Fate::Refused | Fate::Unfit => {
+                    return Some(Err(Failure::Refused(cause::<E>(error))));
+                }
+            }
+        }
+    }
+
+    /// One attempt on the connection; no setback if the time was over, and with it the connection.
+    async fn attempt<W: Work<E>>(
+        &mut self,
+        work: &W,
+        deadline: Instant,
+    ) -> Result<W::Output, Option<Setback>> {
+        let mut line = self.line.take().expect("connected just before");
+        let now = self.shared.settings.clock.now();
+        let attempt = work.attempt(&self.shared.engine, line.connection(), now);
+        match timeout_at(deadline, attempt).await {
+            Ok(result) => {
+                line.touch();
+                self.line = Some(line);
+                result.map_err(Some)
+            }
+            Err(_elapsed) => {
+                // It is in the middle of a statement.
+                line.discard();
+                self.shared.doubt_idle();
+                Err(None)
+            }
+        }
+    }
+
+    /// Lets go of a connection that is of no more use.
+    fn settle(&mut self, error: &sqlx::Error) -> Fate {
+        let fate = self.shared.engine.fate(error);
+        if matches!(fate, Fate::Lost | Fate::Unfit) {
+            if let Some(line) = self.line.take() {
+                line.discard();
+            }
+            self.shared.doubt_idle();
+        }
+        fate
+    }
+
+    /// Has a connection that can be trusted, or makes one; for as long as the operation has time, and the
+    /// server is given time to be there.
+    async fn connect(&mut self, since: Instant, deadline: Instant) -> Result<(), Failure> {
+        if let Some(mut line) = self.line.take() {
+            if line.is_alive(deadline).await {
+                self.line = Some(line);
+                return Ok(());
+            }
+            line.discard();
+            self.shared.doubt_idle();
+        }
+        let shared = &self.shared;
+        let give_up = deadline.min(since + shared.settings.connect_timeout);
+        // Who waited in the queue for the whole time has one attempt all the same.
+        let limit = deadline.min(Instant::now() + shared.settings.connect_timeout);
+        let mut backoff = Backoff::between_connects();
+        loop {
+            let error = match timeout_at(limit, shared.open()).await {
+                Ok(Ok(line)) => {
+                    self.line = Some(line);
+                    return Ok(());
+                }
+                Ok(Err(error)) => error,
+                Err(_elapsed) => {
+                    let error = std::io::Error::from(std::io::ErrorKind::TimedOut);
+                    return Err(Failure::Unreachable(cause::<E>(error.into())));
+                }
+            };
+            let cause = cause::<E>(error);
+            if !cause.is_retryable() || Instant::now() >= give_up {
+                return Err(Failure::Unreachable(cause));
+            }
+            backoff.wait().await;
+        }
+    }
+
+    fn timed_out(&self, was_sent: bool) -> Failure {
+        Failure::TimedOut {
+            after: self.shared.settings.operation_timeout,
+            was_sent,
+        }
+    }
+}
+
+fn cause<E: Engine>(error: sqlx::Error) -> Cause {
+    Cause::new(error, E::DIALECT)
+}
