@@ -12,3 +12,8 @@ pub mod contract;
 pub mod sqlite;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteOptions, SqliteStore, Synchronous};
+
+#[cfg(feature = "mysql")]
+pub mod mysql;
+#[cfg(feature = "mysql")]
+pub use mysql::{MySqlOptions, MySqlStore};

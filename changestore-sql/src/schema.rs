@@ -31,3 +31,20 @@ pub fn sqlite() -> &'static [Migration] {
         sql: include_str!("../schema/sqlite/0001_claims_and_documents.sql"),
     }]
 }
+
+/// The schema on MySQL and MariaDB.
+///
+/// ```
+/// let first = &changestore_sql::schema::mysql()[0];
+/// assert_eq!((first.version, first.name), (1, "claims and documents"));
+/// assert!(first.sql.contains("VARBINARY"));
+/// ```
+#[cfg(feature = "mysql")]
+#[must_use]
+pub fn mysql() -> &'static [Migration] {
+    &[Migration {
+        version: 1,
+        name: "claims and documents",
+        sql: include_str!("../schema/mysql/0001_claims_and_documents.sql"),
+    }]
+}
