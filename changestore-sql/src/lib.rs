@@ -17,3 +17,8 @@ pub use sqlite::{SqliteOptions, SqliteStore, Synchronous};
 pub mod mysql;
 #[cfg(feature = "mysql")]
 pub use mysql::{MySqlOptions, MySqlStore};
+
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};

@@ -15,6 +15,23 @@ pub struct Migration {
     pub sql: &'static str,
 }
 
+/// The schema on PostgreSQL, with the tables' default names.
+///
+/// ```
+/// let first = &changestore_sql::schema::postgres()[0];
+/// assert_eq!((first.version, first.name), (1, "claims and documents"));
+/// assert!(first.sql.contains(r#"queue      text COLLATE "C""#));
+/// ```
+#[cfg(feature = "postgres")]
+#[must_use]
+pub fn postgres() -> &'static [Migration] {
+    &[Migration {
+        version: 1,
+        name: "claims and documents",
+        sql: include_str!("../schema/postgres/0001_claims_and_documents.sql"),
+    }]
+}
+
 /// The schema on SQLite.
 ///
 /// ```

@@ -100,6 +100,7 @@ pub(crate) struct Driver(Arc<sqlx::Error>);
 
 impl Driver {
     /// What the driver reported, if that is what an error comes from.
+    #[cfg(any(test, feature = "sqlite"))]
     pub(crate) fn of(error: &Error) -> Option<&sqlx::Error> {
         let source = error.source()?.downcast_ref::<Self>()?;
         Some(&source.0)

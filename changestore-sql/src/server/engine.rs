@@ -26,6 +26,10 @@ pub(crate) trait Engine: fmt::Debug + Send + Sync + Sized + 'static {
     /// At most so many waiting creates become one statement; 1 for none.
     const MOST_CREATES: usize;
 
+    /// Whether [`prepare`](Self::prepare) leaves a connection other than it was, so that one of the user's pool
+    /// is closed and not given back.
+    const ALTERS_SESSIONS: bool = false;
+
     /// Makes a connection what the statements need: one of its own (`is_own`), or one that is borrowed
     /// from the user's pool and goes back there.
     fn prepare(
@@ -110,6 +114,10 @@ pub(crate) enum Setback {
     /// The statement failed.
     Failed(sqlx::Error),
     /// The write was known to have changed nothing, and the look at why failed.
+    #[cfg_attr(
+        not(feature = "mysql"),
+        allow(dead_code, reason = "PostgreSQL looks in the same statement")
+    )]
     FailedToLook(sqlx::Error),
 }
 

@@ -7,11 +7,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use changestore_core::{Error, Result};
+use changestore_core::Result;
+use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use super::engine::Engine;
+use super::engine::{Conn, Engine};
 use super::job::{Job, Pending};
 use super::lane::Lane;
 use super::line::{Line, Source};
@@ -132,15 +134,45 @@ impl<E: Engine> Shared<E> {
             }
         }
         if let Some(line) = lane.line.take_if(|_| !state.is_closed) {
-            state.idle.push(line);
-            if !state.is_swept {
-                state.is_swept = true;
-                self.runtime.spawn(sweep(Arc::downgrade(self)));
-            }
+            self.keep(&mut state, line);
         }
         lane.is_counted = false;
         state.running -= 1;
         None
+    }
+
+    /// Keeps a connection on which nothing is under way.
+    fn keep(self: &Arc<Self>, state: &mut State<E>, line: Line<E::Database>) {
+        state.idle.push(line);
+        if !state.is_swept {
+            state.is_swept = true;
+            self.runtime.spawn(sweep(Arc::downgrade(self)));
+        }
+    }
+
+    /// Has a task of its own do something with a new connection, which is then kept. The task ends what it began
+    /// when its caller goes away.
+    pub(super) async fn with_connection<T, F>(self: &Arc<Self>, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut Conn<E>) -> BoxFuture<'c, Result<T>> + Send + 'static,
+    {
+        let shared = Arc::clone(self);
+        let task = self.runtime.spawn(async move {
+            let now = Instant::now();
+            let deadline = now + shared.settings.operation_timeout;
+            let opened = shared.open_in_time(now, deadline).await;
+            let mut line = opened.map_err(|failure| failure.of_a_read())?;
+            let done = work(line.connection()).await;
+            if done.is_ok() {
+                line.touch();
+                shared.keep(&mut shared.state(), line);
+            } else {
+                line.discard();
+            }
+            done
+        });
+        task.await.unwrap_or_else(|_| Err(abandoned()))
     }
 
     /// A create, and those that wait.
@@ -167,6 +199,9 @@ impl<E: Engine> Shared<E> {
     /// A new connection.
     pub(super) async fn open(&self) -> Result<Line<E::Database>, sqlx::Error> {
         let mut line = self.source.connect().await?;
+        if E::ALTERS_SESSIONS {
+            line.alter();
+        }
         let prepared = self
             .engine
             .prepare(line.connection(), self.source.is_own())
@@ -208,13 +243,6 @@ impl<E: Engine> Shared<E> {
         drop(state);
         // Their replies say so themselves.
         drop(forsaken);
-    }
-
-    pub(super) fn check_open(&self) -> Result<(), Error> {
-        if self.state().is_closed {
-            return Err(closed());
-        }
-        Ok(())
     }
 
     /// Refuses what waits and what comes, waits for what was begun, and closes all connections.

@@ -119,6 +119,13 @@ impl<DB: Database> Line<DB> {
         }
     }
 
+    /// Says that the session will not be what the user's pool has made it: the connection never goes back there.
+    pub(super) fn alter(&mut self) {
+        if let Held::Pooled(connection) = &mut self.held {
+            connection.close_on_drop();
+        }
+    }
+
     /// Closes the connection, or gives it back to the user's pool.
     pub(super) async fn close(self) {
         match self.held {

@@ -17,7 +17,7 @@ pub(crate) mod settings;
 pub(crate) mod store;
 mod work;
 
-pub(crate) use engine::{Conn, Engine, Fate, Setback};
+pub(crate) use engine::{Engine, Fate, Setback};
 pub(crate) use line::Source;
 pub(crate) use settings::Settings;
 pub(crate) use store::Server;

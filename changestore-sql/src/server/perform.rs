@@ -1,10 +1,14 @@
 //! One operation on a lane, from the first attempt to the last.
 
+use std::io;
+
 use tokio::time::{Instant, timeout_at};
 
 use super::engine::{Engine, Fate, Setback};
 use super::failure::Failure;
 use super::lane::Lane;
+use super::lanes::Shared;
+use super::line::Line;
 use super::work::Work;
 use crate::flow::backoff::Backoff;
 use crate::flow::classify::Cause;
@@ -153,20 +157,36 @@ impl<E: Engine> Lane<E> {
             line.discard();
             self.shared.doubt_idle();
         }
-        let shared = &self.shared;
-        let give_up = deadline.min(since + shared.settings.connect_timeout);
+        self.line = Some(self.shared.open_in_time(since, deadline).await?);
+        Ok(())
+    }
+
+    fn timed_out(&self, was_sent: bool) -> Failure {
+        Failure::TimedOut {
+            after: self.shared.settings.operation_timeout,
+            was_sent,
+        }
+    }
+}
+
+impl<E: Engine> Shared<E> {
+    /// A new connection, from a server that is given some time to be there.
+    pub(super) async fn open_in_time(
+        &self,
+        since: Instant,
+        deadline: Instant,
+    ) -> Result<Line<E::Database>, Failure> {
+        let patience = self.settings.connect_timeout;
+        let give_up = deadline.min(since + patience);
         // Who waited in the queue for the whole time has one attempt all the same.
-        let limit = deadline.min(Instant::now() + shared.settings.connect_timeout);
+        let limit = deadline.min(Instant::now() + patience);
         let mut backoff = Backoff::between_connects();
         loop {
-            let error = match timeout_at(limit, shared.open()).await {
-                Ok(Ok(line)) => {
-                    self.line = Some(line);
-                    return Ok(());
-                }
+            let error = match timeout_at(limit, self.open()).await {
+                Ok(Ok(line)) => return Ok(line),
                 Ok(Err(error)) => error,
                 Err(_elapsed) => {
-                    let error = std::io::Error::from(std::io::ErrorKind::TimedOut);
+                    let error = io::Error::from(io::ErrorKind::TimedOut);
                     return Err(Failure::Unreachable(cause::<E>(error.into())));
                 }
             };
@@ -175,13 +195,6 @@ impl<E: Engine> Lane<E> {
                 return Err(Failure::Unreachable(cause));
             }
             backoff.wait().await;
-        }
-    }
-
-    fn timed_out(&self, was_sent: bool) -> Failure {
-        Failure::TimedOut {
-            after: self.shared.settings.operation_timeout,
-            was_sent,
         }
     }
 }

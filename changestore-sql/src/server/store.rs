@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use changestore_core::{ChangeRecord, Error, ErrorKind, Key, QueryPlan, Record, Result};
+use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 
-use super::engine::Engine;
+use super::engine::{Conn, Engine};
 use super::job::{ClaimsOf, GarbageFrom, Job, PageOf, RecordAt};
 use super::lanes::Shared;
 use super::line::Source;
@@ -32,6 +33,15 @@ impl<E: Engine> Server<E> {
         }
     }
 
+    /// Has something done on a connection, such as checking the schema.
+    pub(crate) async fn with_connection<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut Conn<E>) -> BoxFuture<'c, Result<T>> + Send + 'static,
+    {
+        self.0.with_connection(work).await
+    }
+
     /// Deletes all that is long expired, and says how much that was.
     pub(crate) async fn collect_expired(&self) -> Result<u64> {
         let mut deleted = 0;
@@ -48,10 +58,6 @@ impl<E: Engine> Server<E> {
 
     pub(crate) async fn close(&self) {
         self.0.close().await;
-    }
-
-    pub(crate) fn engine(&self) -> &E {
-        &self.0.engine
     }
 }
 

@@ -1,0 +1,91 @@
+//! Every clause of both contracts on PostgreSQL: a schema of its own per case.
+
+use std::env;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use changestore_core::{ChangeStore, DocumentStore, ManualClock};
+use changestore_sql::{PostgresOptions, PostgresStore};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
+use storetest::{Fixture, Harness};
+
+const URL: &str = "CHANGESTORE_POSTGRES_URL";
+
+#[derive(Debug)]
+struct PostgresHarness;
+
+fn url() -> String {
+    env::var(URL).unwrap_or_else(|_| panic!("{URL} is not set; run cargo xtask conformance"))
+}
+
+async fn connect() -> PgConnection {
+    PgConnection::connect(&url()).await.unwrap()
+}
+
+/// A store in a new schema, and what drops the schema again.
+async fn open(
+    clock: &ManualClock,
+) -> (Arc<PostgresStore>, impl Future<Output = ()> + Send + use<>) {
+    static CASES: AtomicUsize = AtomicUsize::new(0);
+    let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let (process, case) = (std::process::id(), CASES.fetch_add(1, Ordering::Relaxed));
+    let schema = format!("case_{process}_{}_{case}", begun.as_millis());
+    let options = PostgresOptions::new(&url())
+        .unwrap()
+        .with_clock(clock.clone())
+        // Cases run side by side, and a server has a hundred connections.
+        .with_connections(4)
+        .with_schema(&schema)
+        .unwrap();
+    PostgresStore::migrate_with(options.clone()).await.unwrap();
+    let store = Arc::new(PostgresStore::open_with(options).await.unwrap());
+    let closing = Arc::clone(&store);
+    let cleanup = async move {
+        closing.close().await;
+        let drop = format!("DROP SCHEMA {schema} CASCADE");
+        let mut connection = connect().await;
+        connection
+            .execute(sqlx::raw_sql(AssertSqlSafe(drop)))
+            .await
+            .unwrap();
+        connection.close().await.unwrap();
+    };
+    (store, cleanup)
+}
+
+#[async_trait]
+impl Harness for PostgresHarness {
+    fn backend(&self) -> &'static str {
+        "postgres"
+    }
+
+    async fn engine(&self) -> String {
+        let row = connect()
+            .await
+            .fetch_one("SHOW server_version")
+            .await
+            .unwrap();
+        format!("PostgreSQL {}", row.get::<String, _>(0))
+    }
+
+    async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
+        let (store, cleanup) = open(&clock).await;
+        Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
+    }
+
+    async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
+        let (store, cleanup) = open(&clock).await;
+        Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
+    }
+}
+
+storetest::change_store_tests!(
+    crate::PostgresHarness,
+    #[ignore = "needs CHANGESTORE_POSTGRES_URL; run cargo xtask conformance"]
+);
+storetest::document_store_tests!(
+    crate::PostgresHarness,
+    #[ignore = "needs CHANGESTORE_POSTGRES_URL; run cargo xtask conformance"]
+);
