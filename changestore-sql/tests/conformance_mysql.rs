@@ -36,6 +36,7 @@ impl MySqlHarness {
             .with_table_prefix(&prefix)
             .unwrap()
             .with_clock(clock.clone());
+        MySqlStore::migrate_with(options.clone()).await.unwrap();
         let store = MySqlStore::open_with(options).await.unwrap();
         Tables {
             store: Arc::new(store),

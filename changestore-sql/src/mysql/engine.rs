@@ -38,6 +38,7 @@ impl Engine for MySqlEngine {
 
     const DIALECT: &'static Dialect = &MYSQL;
     const MOST_CREATES: usize = MOST_CREATES;
+    const ALTERS_SESSIONS: bool = true;
 
     async fn prepare(
         &self,

@@ -13,6 +13,7 @@ mod session;
 mod statements;
 mod store;
 mod tables;
+mod url;
 
 pub use options::MySqlOptions;
 pub use store::MySqlStore;

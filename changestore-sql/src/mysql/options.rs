@@ -1,115 +1,98 @@
 //! How a store on MySQL or MariaDB is opened.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use changestore_core::{Clock, Error, ErrorKind, Operation, Result};
-use sqlx::ConnectOptions as _;
-use sqlx::mysql::{MySqlConnectOptions, MySqlPool};
+use changestore_core::{Clock, Result};
+use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlPool};
+use sqlx::{ConnectOptions as _, Pool};
 
-use super::codes::MYSQL;
 use super::tables::Tables;
-use crate::server::Settings;
+use super::url::{Location, refuse};
+use crate::server::{Settings, Source};
 
-/// How to open a store: which server, and the rest with a default.
+/// How to open a store: which database, and the rest with a default.
+///
+/// `Debug` prints neither the password nor the rest of the URL but host, port, user and database.
 ///
 /// ```
 /// use changestore_sql::MySqlOptions;
 /// use std::time::Duration;
 ///
-/// let options = MySqlOptions::new("mysql://queue:secret@db.example/queue?ssl-mode=REQUIRED")?
+/// let options = MySqlOptions::new("mysql://queue@db.example.com/queue?ssl-mode=VERIFY_CA")?
 ///     .with_table_prefix("landing_")?
 ///     .with_operation_timeout(Duration::from_secs(10));
-/// assert!(!format!("{options:?}").contains("secret"));
+/// # let _ = options;
 /// # Ok::<(), changestore_core::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct MySqlOptions {
-    pub(super) origin: Origin,
+    database: Database,
     pub(super) tables: Tables,
     pub(super) settings: Settings,
 }
 
-/// Where the connections come from.
 #[derive(Clone)]
-pub(super) enum Origin {
-    Server(Box<MySqlConnectOptions>),
-    Pool(MySqlPool),
+enum Database {
+    At(Box<MySqlConnectOptions>),
+    Of(MySqlPool),
 }
 
-/// What a URL may say beside user, password, host, port and database. The rest of what sqlx knows is set
-/// for each connection, whatever the URL says.
-const PARAMETERS: [&str; 6] = [
-    "ssl-mode",
-    "ssl-ca",
-    "ssl-cert",
-    "ssl-key",
-    "socket",
-    "statement-cache-capacity",
-];
-
 impl MySqlOptions {
-    /// A URL: `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, or `mariadb://…`, percent-encoded. Parameters are those of
-    /// sqlx: `ssl-mode` (`DISABLED`, `PREFERRED`, `REQUIRED`, `VERIFY_CA`, `VERIFY_IDENTITY`), `ssl-ca`,
-    /// `ssl-cert`, `ssl-key`, `socket`, `statement-cache-capacity`.
+    /// The database at a URL: `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, or `mariadb://…`.
+    ///
+    /// Parameters are the driver's `ssl-mode` (`DISABLED`, `PREFERRED`, `REQUIRED`, `VERIFY_CA`,
+    /// `VERIFY_IDENTITY`), `ssl-ca`, `ssl-cert`, `ssl-key`, `socket` and `statement-cache-capacity`, and
+    /// `table_prefix` and `connections`, which are the methods of the same names.
     ///
     /// # Errors
-    /// [`Configuration`](ErrorKind::Configuration) for another scheme, a URL without a database, an
-    /// unknown parameter, and what else cannot be read; nothing of the URL but a parameter's name is repeated.
+    /// [`Configuration`](changestore_core::ErrorKind::Configuration) for another scheme, a URL without a
+    /// database, an unknown parameter or a value that is none; it does not repeat the URL.
     pub fn new(url: &str) -> Result<Self> {
-        let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-        if !["mysql", "mariadb"].contains(&scheme) {
-            return Err(refuse(
-                "the URL begins with neither mysql:// nor mariadb://",
-            ));
+        let Location {
+            connect,
+            parameters,
+        } = Location::parse(url)?;
+        let connect = connect
+            // What these would set, each connection is set to by the session's own script.
+            .pipes_as_concat(false)
+            .no_engine_substitution(false)
+            .timezone(None)
+            .set_names(false)
+            // Statements are not logged: their texts are the library's, and looking costs time.
+            .disable_statement_logging();
+        let mut options = Self::with_database(Database::At(Box::new(connect)));
+        for (name, value) in parameters {
+            options = match name {
+                "table_prefix" => options.with_table_prefix(&value)?,
+                _ => match value.parse() {
+                    Ok(connections) => options.with_connections(connections),
+                    Err(_) => return Err(refuse("connections is no number")),
+                },
+            };
         }
-        let query = rest.split_once('?').map_or("", |(_, query)| query);
-        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-            let name = parameter
-                .split_once('=')
-                .map_or(parameter, |(name, _)| name);
-            if !PARAMETERS.contains(&name) {
-                return Err(refuse(format!(
-                    "the URL has a parameter {name:?}; there are {}",
-                    PARAMETERS.join(", ")
-                )));
-            }
-        }
-        // The reasons of the parsers name a part of the URL and do not repeat it.
-        let options: MySqlConnectOptions = format!("mysql://{rest}")
-            .parse()
-            .map_err(|error: sqlx::Error| refuse("the URL cannot be read").with_source(error))?;
-        if options.get_database().is_none_or(str::is_empty) {
-            return Err(refuse("the URL names no database"));
-        }
-        Ok(Self::from(Origin::Server(Box::new(
-            options
-                // What these would set, each connection is set to in one statement.
-                .pipes_as_concat(false)
-                .no_engine_substitution(false)
-                .timezone(None)
-                .set_names(false)
-                // The statements are the library's, and looking at each costs time.
-                .disable_statement_logging(),
-        ))))
+        Ok(options)
     }
 
-    /// The connections of the user's own pool.
+    /// The user's own pool. Connections are taken from it while there is work, at most as many as the pool may
+    /// have.
     ///
-    /// A store that is opened on a pool applies no migration: see [`MySqlStore::migrate`](crate::MySqlStore::migrate).
-    /// It borrows connections as long as it has work for them, at most as many as
-    /// [`with_connections`](Self::with_connections) says. Each is set up as the store needs it; so that nobody else meets
-    /// such settings, it is closed and not given back, when it has been idle for a second. Turn `test_before_acquire` off.
+    /// Each is set up as the store needs it, whatever the pool has set. So that nobody else meets those
+    /// settings it does not go back: it is closed when it has been idle for a second, and the pool opens another
+    /// when it needs one.
     #[must_use]
     pub fn from_pool(pool: MySqlPool) -> Self {
-        Self::from(Origin::Pool(pool))
+        let most = pool.options().get_max_connections();
+        let options = Self::with_database(Database::Of(pool));
+        let connections = usize::try_from(most).unwrap_or(usize::MAX);
+        let connections = connections.min(options.settings.connections);
+        options.with_connections(connections)
     }
 
-    fn from(origin: Origin) -> Self {
+    fn with_database(database: Database) -> Self {
         Self {
-            origin,
+            database,
             tables: Tables::default(),
             settings: Settings::default(),
         }
@@ -122,102 +105,89 @@ impl MySqlOptions {
         self
     }
 
-    /// At most so many connections at a time, at least 1 whatever is said.
-    #[must_use]
-    pub fn with_connections(mut self, connections: usize) -> Self {
-        self.settings.connections = connections;
-        self
-    }
-
-    /// How long an operation may take in all, waiting for a connection and for others' locks included;
-    /// 30 seconds by default. A write that has been sent by then is
-    /// [unknown](changestore_core::Outcome::Unknown).
-    #[must_use]
-    pub fn with_operation_timeout(mut self, operation_timeout: Duration) -> Self {
-        self.settings.operation_timeout = operation_timeout;
-        self
-    }
-
-    /// How long an operation waits for a server that cannot be reached; 5 seconds by default.
-    #[must_use]
-    pub fn with_connect_timeout(mut self, connect_timeout: Duration) -> Self {
-        self.settings.connect_timeout = connect_timeout;
-        self
-    }
-
-    /// What the names of the tables begin with; `changestore_` by default. Stores with different prefixes share
-    /// a database and nothing in it.
+    /// What the tables' names begin with; `changestore_` by default. Stores with different prefixes share a
+    /// database and nothing in it.
     ///
     /// # Errors
-    /// [`Configuration`](ErrorKind::Configuration) unless it is at most 32 small letters, digits and underscores,
-    /// of which a digit is not the first.
+    /// [`Configuration`](changestore_core::ErrorKind::Configuration) for what is not 1 to 32 lower-case
+    /// letters, digits and underscores, or begins with a digit.
     pub fn with_table_prefix(mut self, prefix: &str) -> Result<Self> {
         self.tables = Tables::new(prefix)?;
         Ok(self)
     }
+
+    /// How many connections there are at most, at least 1 whatever is said; 10 by default. They are opened when
+    /// they are first needed.
+    #[must_use]
+    pub fn with_connections(mut self, connections: usize) -> Self {
+        self.settings.connections = connections.max(1);
+        self
+    }
+
+    /// For how long an operation may take in all: waiting for a connection, for locks and conflicts, and for the
+    /// server's answer. 30 seconds by default. A write that was sent and not answered is
+    /// [`Unknown`](changestore_core::Outcome::Unknown) then.
+    #[must_use]
+    pub fn with_operation_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.operation_timeout = timeout;
+        self
+    }
+
+    /// For how long an operation waits for a server that cannot be reached, such as one that is just being
+    /// restarted, before it fails as [`Unavailable`](changestore_core::ErrorKind::Unavailable). 5 seconds by
+    /// default.
+    #[must_use]
+    pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.connect_timeout = timeout;
+        self
+    }
+
+    pub(super) fn source(&self) -> Source<MySql> {
+        match &self.database {
+            Database::At(connect) => Source::Own(connect.clone()),
+            Database::Of(pool) => Source::Pool(Pool::clone(pool)),
+        }
+    }
 }
 
-/// Without user and password.
 impl fmt::Debug for MySqlOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut options = f.debug_struct("MySqlOptions");
-        match &self.origin {
-            Origin::Server(server) => options
-                .field("host", &server.get_host())
-                .field("port", &server.get_port())
-                .field("database", &server.get_database()),
-            Origin::Pool(_) => options.field("pool", &format_args!("the user's")),
+        let mut printed = f.debug_struct("MySqlOptions");
+        match &self.database {
+            Database::At(connect) => printed
+                .field("host", &connect.get_host())
+                .field("port", &connect.get_port())
+                .field("user", &connect.get_username())
+                .field("database", &connect.get_database()),
+            Database::Of(_) => printed.field("pool", &format_args!("the user's")),
         };
-        options
+        printed
             .field("tables", &self.tables)
             .field("settings", &self.settings)
             .finish()
     }
 }
 
-/// Options that cannot be used.
-fn refuse(message: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::Configuration)
-        .with_backend(MYSQL.backend)
-        .with_operation(Operation::Open)
-        .with_message(message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refused(url: &str) -> String {
-        let error = MySqlOptions::new(url).unwrap_err();
-        assert_eq!(*error.kind(), ErrorKind::Configuration);
-        let printed = format!("{error} {error:?}");
-        assert!(!printed.contains("s3cret"), "{printed}");
-        printed
-    }
-
     #[test]
-    fn what_is_wrong_with_a_url_is_said_without_the_url() {
-        assert!(refused("postgres://u:s3cret@h/db").contains("neither"));
-        assert!(refused("u:s3cret@h/db").contains("neither"));
-        assert!(refused("mysql://u:s3cret@h").contains("no database"));
-        assert!(refused("mysql://u:s3cret@h/").contains("no database"));
-        assert!(refused("mysql://u:s3cret@h/db?charset=latin1").contains("\"charset\""));
-        assert!(refused("mysql://u:s3cret@h:port/db").contains("cannot be read"));
-        assert!(refused("mysql://u:s3cret@h/db?ssl-mode=MAYBE").contains("cannot be read"));
-    }
-
-    #[test]
-    fn neither_options_nor_their_debug_print_the_password() {
-        let options =
-            MySqlOptions::new("mariadb://us3r:s3cret@h:3307/db?socket=%2Ftmp%2Fs").unwrap();
+    fn debug_prints_no_password() {
+        let url = "mysql://u:s3cret@h/d?table_prefix=q_&connections=0";
+        let options = MySqlOptions::new(url).unwrap();
         let printed = format!("{options:?}");
-        assert!(
-            !printed.contains("s3cret") && !printed.contains("us3r"),
-            "{printed}"
-        );
-        assert!(
-            printed.contains("3307") && printed.contains("db"),
-            "{printed}"
-        );
+        assert!(!printed.contains("s3cret"), "{printed}");
+        assert!(printed.contains(r#"host: "h""#), "{printed}");
+        assert_eq!(options.settings.connections, 1);
+        assert_eq!(options.tables.claims(), "q_claims");
+    }
+
+    #[test]
+    fn values_that_are_none_are_refused() {
+        for parameter in ["table_prefix=A", "table_prefix=", "connections=x"] {
+            let url = format!("mysql://h/d?{parameter}");
+            assert!(MySqlOptions::new(&url).is_err(), "{parameter}");
+        }
     }
 }

@@ -2,8 +2,11 @@
 //!
 //! Each setting is here because a statement would fail, or do something else, without it.
 
+use changestore_core::{Error, ErrorKind, Result};
 use sqlx::mysql::MySqlConnection;
-use sqlx::{AssertSqlSafe, raw_sql};
+use sqlx::{AssertSqlSafe, Row as _, query, raw_sql};
+
+use super::migrate::failed;
 
 /// How many seconds a statement waits for the lock of a row. Then it is rolled back and sent again, with a new
 /// idea of the time.
@@ -34,4 +37,30 @@ pub(super) async fn prepare(connection: &mut MySqlConnection) -> Result<(), sqlx
     );
     raw_sql(AssertSqlSafe(script)).execute(connection).await?;
     Ok(())
+}
+
+/// The largest value with the longest key, and what a batch of creates has on top of it.
+const SMALLEST_PACKET: u64 = 2 << 20;
+
+const SERVER: &str = "SELECT CAST(@@max_allowed_packet AS UNSIGNED), DATABASE() IS NOT NULL";
+
+/// Refuses a server that cannot be used, before anything was written.
+pub(super) async fn check(connection: &mut MySqlConnection) -> Result<()> {
+    let server = query(SERVER).fetch_one(connection).await.map_err(failed)?;
+    let packet: u64 = server.try_get(0).map_err(failed)?;
+    if packet < SMALLEST_PACKET {
+        return Err(unusable(format!(
+            "the server's max_allowed_packet is {packet} bytes; the largest values need {SMALLEST_PACKET}"
+        )));
+    }
+    if server.try_get(1).map_err(failed)? {
+        return Ok(());
+    }
+    Err(unusable(
+        "the pool's connections are in no database".to_owned(),
+    ))
+}
+
+fn unusable(message: String) -> Error {
+    Error::new(ErrorKind::Configuration).with_message(message)
 }

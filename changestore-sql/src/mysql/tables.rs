@@ -8,7 +8,7 @@ pub(super) const DEFAULT_PREFIX: &str = "changestore_";
 /// With the rest, and with what MySQL adds for a constraint's name, 64 characters.
 const LONGEST_PREFIX: usize = 32;
 
-/// A checked prefix. Its letters are small, because some servers fold the names of tables.
+/// A checked prefix. Lower case only: some servers fold the names of tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tables {
     prefix: String,
@@ -19,11 +19,11 @@ impl Tables {
         let is_plain = prefix
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-        let begins_well = !prefix.starts_with(|first: char| first.is_ascii_digit());
+        let begins_well = prefix.starts_with(|first: char| !first.is_ascii_digit());
         if !is_plain || !begins_well || prefix.len() > LONGEST_PREFIX {
             return Err(Error::new(ErrorKind::Configuration).with_message(format!(
-                "the table prefix {prefix:?} is not of at most {LONGEST_PREFIX} small letters, digits \
-                 and underscores, a digit not being the first"
+                "a table prefix has 1 to {LONGEST_PREFIX} lower-case letters, digits and underscores, \
+                 and begins with no digit; {prefix:?} is none"
             )));
         }
         Ok(Self {
@@ -68,10 +68,20 @@ mod tests {
 
     #[test]
     fn a_prefix_is_a_plain_name() {
-        for prefix in ["", "q_", "_", "land2_", &"a".repeat(32)] {
+        for prefix in ["q_", "_", "land2_", &"a".repeat(32)] {
             assert!(Tables::new(prefix).is_ok(), "{prefix}");
         }
-        for prefix in ["Q_", "2_", "a-", "a`b", "a.b", "ä", " ", &"a".repeat(33)] {
+        for prefix in [
+            "",
+            "Q_",
+            "2_",
+            "a-",
+            "a`b",
+            "a.b",
+            "ä",
+            " ",
+            &"a".repeat(33),
+        ] {
             let error = Tables::new(prefix).unwrap_err();
             assert_eq!(*error.kind(), ErrorKind::Configuration);
         }
