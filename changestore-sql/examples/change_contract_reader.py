@@ -136,7 +136,7 @@ def decide(connection, file, family, cursor):
 
 def key_parts(key_columns, row_key):
     """The key's values. A single one stands as it is; several are a JSON array, in which a BLOB is
-    {"blob": "HEX"}, and a REAL is 1.0, 9e999 (infinity) or {"real": [m, e]}, which is m * 2 ** e."""
+    {"blob": "HEX"}, a text with control characters {"text": "HEX"}, and a REAL is 1.0, 9e999 (infinity) or {"real": [m, e]}, which is m * 2 ** e."""
     if len(key_columns) == 1:
         return [row_key]
     return [key_part(part) for part in json.loads(row_key)]
@@ -147,6 +147,8 @@ def key_part(part):
         return part
     if "blob" in part:
         return bytes.fromhex(part["blob"])
+    if "text" in part:
+        return bytes.fromhex(part["text"]).decode()
     return math.ldexp(*part["real"])
 
 

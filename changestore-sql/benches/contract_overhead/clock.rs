@@ -1,14 +1,18 @@
 //! The processor's time of this thread: what other programs take is not counted.
 
-use std::fs;
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-/// Linux tells it in a file; elsewhere it is the time that passes.
+/// Elsewhere than on Unix it is the time that passes.
+#[cfg(unix)]
 pub(crate) fn now() -> Duration {
-    let used = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let used = used.and_then(|text| text.split(' ').next()?.parse().ok());
-    used.map_or_else(|| START.elapsed(), Duration::from_nanos)
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = Duration::from_secs(time.tv_sec.try_into().unwrap_or_default());
+    seconds + Duration::from_nanos(time.tv_nsec.try_into().unwrap_or_default())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn now() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> =
+        std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
 }

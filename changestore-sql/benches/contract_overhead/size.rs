@@ -28,12 +28,14 @@ pub(crate) fn print(rows: usize) {
         // What remains when the user's table is gone is the log, but for a few pages that were there before.
         table
             .connection
-            .execute_batch("DELETE FROM t; DELETE FROM change_contract_log WHERE op = 3; VACUUM")
+            .execute_batch(
+                "DELETE FROM t; DELETE FROM change_contract_entries WHERE op = 3; VACUUM",
+            )
             .unwrap();
         let with = pages();
         table
             .connection
-            .execute_batch("DELETE FROM change_contract_log; VACUUM")
+            .execute_batch("DELETE FROM change_contract_entries; VACUUM")
             .unwrap();
         let bytes = u32::try_from((with - pages()) * 4096).unwrap();
         let rows = u32::try_from(rows).unwrap();

@@ -19,28 +19,44 @@ pub(super) fn noted(key: &Key, qualifier: &str) -> Vec<String> {
         .collect()
 }
 
-/// The key as the log holds it.
-pub(super) fn encoded(key: &Key, columns: &[String]) -> String {
-    let [column] = columns else {
-        let parts: Vec<_> = columns
-            .iter()
-            .zip(&key.parts)
-            .map(|(column, part)| element(column, part.column.types))
-            .collect();
-        return format!("'[' || {} || ']'", parts.join(" || ',' || "));
-    };
-    column.clone()
+/// What the journal stores of a key: its columns' names there, and an expression for each.
+pub(super) struct Stored {
+    pub(super) names: String,
+    pub(super) values: String,
 }
 
-/// One column of a composite key.
-fn element(column: &str, types: Types) -> String {
+/// Columns of a key that the journal stores as they are.
+const AS_THEY_ARE: usize = 3;
+
+pub(super) fn stored(key: &Key, columns: &[String]) -> Stored {
+    let (first, rest) = columns.split_at(columns.len().min(AS_THEY_ARE));
+    let mut values = first.to_vec();
+    let rest: Vec<_> = rest
+        .iter()
+        .zip(&key.parts[first.len()..])
+        .map(|(column, part)| element(column, part.column.types))
+        .collect();
+    if !rest.is_empty() {
+        values.push(rest.join(" || ',' || "));
+    }
+    let names: Vec<_> = (1..=values.len())
+        .map(|place| format!("k{place}"))
+        .collect();
+    Stored {
+        names: names.join(", "),
+        values: values.join(", "),
+    }
+}
+
+/// One column of a composite key, as a JSON array has it. No JSON functions: older SQLites refuse them in triggers and
+/// views to programs that do not trust schemas.
+pub(super) fn element(column: &str, types: Types) -> String {
     let mut forms = Vec::with_capacity(4);
     if types.integer {
         forms.push(("integer", column.to_owned()));
     }
     if types.text {
-        // A text that comes from a JSON function would be taken for JSON, were it not made anew.
-        forms.push(("text", format!("json_quote({column} || '')")));
+        forms.push(("text", text(column)));
     }
     if types.real {
         forms.push(("real", real(column)));
@@ -60,6 +76,15 @@ fn element(column: &str, types: Types) -> String {
         .map(|(name, form)| format!("WHEN '{name}' THEN {form}"))
         .collect();
     format!("CASE typeof({column}) {} ELSE {last} END", cases.join(" "))
+}
+
+/// A string has no control characters in it, and SQL no way to replace NUL.
+fn text(column: &str) -> String {
+    format!(
+        "CASE WHEN {column} GLOB '*[' || char(1) || '-' || char(31) || ']*' \
+         OR instr({column}, char(0)) > 0 THEN '{{\"text\":\"' || hex({column}) || '\"}}' \
+         ELSE '\"' || replace(replace({column}, '\\', '\\\\'), '\"', '\\\"') || '\"' END"
+    )
 }
 
 /// SQLite prints and reads decimal fractions inexactly, so there are none.

@@ -10,8 +10,17 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 use super::failure::failed;
 use super::identifiers::{PREFIX, quoted};
+use super::key_sql::element;
+use super::table_info::Types;
 
-const SQL: &str = include_str!("objects.sql");
+/// `{e.k1}` stands for the JSON form of `e.k1`.
+static SQL: LazyLock<String> = LazyLock::new(|| {
+    let mut sql = include_str!("objects.sql").to_owned();
+    for column in ["e.k1", "e.k2", "e.k3"] {
+        sql = sql.replace(&format!("{{{column}}}"), &element(column, Types::ANY));
+    }
+    sql
+});
 
 /// What each object is to have in `sqlite_schema`, by its name.
 static OBJECTS: LazyLock<BTreeMap<&str, &str>> = LazyLock::new(|| {

@@ -16,17 +16,23 @@ CREATE TABLE change_contract_positions (
 );
 
 -- The journal. SQLite's own choice of the next seq is the sequence: one more than the greatest, which is never
--- pruned. row_key has no type, so that a key is stored as it is. A change of a table in table mode has a number,
--- and neither op nor key.
+-- pruned. A key's columns are stored as they are, since nothing is cheaper and nothing is lost; from the fourth on
+-- they are one text in k4. A change of a table in table mode has a number, and neither op nor key.
 CREATE TABLE change_contract_entries (
     seq INTEGER PRIMARY KEY,
     table_id,
     op,
-    row_key
+    k1, k2, k3, k4
 );
 
+-- The journal as readers know it: a key of several columns is a JSON array. No part of a key is NULL.
 CREATE VIEW change_contract_log (seq, table_id, op, row_key) AS
-    SELECT e.seq, e.table_id, e.op, e.row_key FROM change_contract_entries e WHERE e.op IS NOT NULL;
+    SELECT e.seq, e.table_id, e.op,
+        CASE WHEN e.k2 IS NULL THEN e.k1
+        WHEN e.k3 IS NULL THEN '[' || {e.k1} || ',' || {e.k2} || ']'
+        WHEN e.k4 IS NULL THEN '[' || {e.k1} || ',' || {e.k2} || ',' || {e.k3} || ']'
+        ELSE '[' || {e.k1} || ',' || {e.k2} || ',' || {e.k3} || ',' || e.k4 || ']' END
+    FROM change_contract_entries e WHERE e.op IS NOT NULL;
 
 -- One row, read through the name that readers know. Whatever is at a multiple of 64 prunes to the
 -- retention, so how far follows from the sequence and need not be written.
@@ -113,7 +119,7 @@ CREATE TRIGGER change_contract_checkpoint AFTER UPDATE ON change_contract_positi
     WHEN NEW.id = 0
 BEGIN
     INSERT OR REPLACE INTO change_contract_entries
-        SELECT OLD.value + 64, e.table_id, e.op, e.row_key FROM change_contract_entries e
+        SELECT OLD.value + 64, e.table_id, e.op, e.k1, e.k2, e.k3, e.k4 FROM change_contract_entries e
         WHERE NEW.value < OLD.value AND e.seq = NEW.value;
     DELETE FROM change_contract_entries WHERE NEW.value < OLD.value AND seq = NEW.value;
     UPDATE change_contract_positions SET value = OLD.value + 64

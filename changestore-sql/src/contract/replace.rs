@@ -10,7 +10,7 @@
 //! may come between the two, neither settles nor strikes out the notes of the one around it.
 
 use super::identifiers::quoted;
-use super::key_sql::{columns, encoded, equal, equality, noted, same};
+use super::key_sql::{columns, equal, equality, noted, same, stored};
 use super::table_info::{Key, Part, TableInfo, UniqueIndex};
 use super::triggers::Trigger;
 
@@ -221,15 +221,17 @@ impl<'a> Replaced<'a> {
         let notes = format!("({})", notes.join(" OR "));
         let key = noted(self.key, "n");
         let there = same(self.key, &columns(self.key, "c"), &key);
+        let stored = stored(self.key, &key);
         format!(
-            "INSERT INTO change_contract_entries (table_id, op, row_key) \
-             SELECT {id}, 3, {row_key} FROM change_contract_notes n \
+            "INSERT INTO change_contract_entries (table_id, op, {names}) \
+             SELECT {id}, 3, {values} FROM change_contract_notes n \
              WHERE {noted} AND NOT EXISTS (SELECT 1 FROM {table} AS c WHERE {there}) \
              GROUP BY {columns}; \
              DELETE FROM change_contract_notes WHERE note IN (\
              SELECT n.note FROM change_contract_notes n WHERE {noted});",
             id = self.id,
-            row_key = encoded(self.key, &key),
+            names = stored.names,
+            values = stored.values,
             noted = notes,
             table = quoted(&self.table.name),
             columns = key.join(", "),

@@ -1,7 +1,8 @@
 //! A changed row's key: the values of its key columns, with their types.
 //!
-//! The log holds a key of one column as it is, and a key of several as a JSON array in key order.
-//! Plain JSON would lose types, so its elements are: an INTEGER as an integer; a TEXT as a string; a
+//! The log shows a key of one column as it is, and a key of several as a JSON array in key order.
+//! Plain JSON would lose types, so its elements are: an INTEGER as an integer; a TEXT as a string, or where it has
+//! control characters as `{"text":"<HEX>"}`, its bytes; a
 //! REAL that is a whole number of less than 2^53 with `.0` at its end, any other as `{"real":[m,e]}`,
 //! which is m · 2^e, and the infinities as `9e999` and `-9e999`; a BLOB as `{"blob":"<HEX>"}`.
 //! REALs are not decimal fractions because SQLite's conversions of those are not exact.
@@ -87,6 +88,7 @@ fn without_negative_zero(value: Value) -> Value {
 enum Tagged {
     Real(i64, i32),
     Blob(String),
+    Text(String),
 }
 
 fn element(element: &RawValue) -> Option<Value> {
@@ -96,6 +98,7 @@ fn element(element: &RawValue) -> Option<Value> {
         b'{' => match serde_json::from_str(text).ok()? {
             Tagged::Real(mantissa, exponent) => Some(Value::Real(scaled(mantissa, exponent)?)),
             Tagged::Blob(hex) => bytes(&hex).map(Value::Blob),
+            Tagged::Text(hex) => String::from_utf8(bytes(&hex)?).ok().map(Value::Text),
         },
         _ => match text {
             "9e999" => Some(Value::Real(f64::INFINITY)),
@@ -158,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_composite_key_keeps_types() {
-        let key = r#"[1,1.0,"1",{"blob":"31"},9e999,-9e999,{"real":[3,-1]},-9223372036854775808]"#;
+        let key = r#"[1,1.0,"1",{"blob":"31"},9e999,-9e999,{"real":[3,-1]},{"text":"0A00"}]"#;
         let expected = vec![
             Value::Integer(1),
             Value::Real(1.0),
@@ -167,7 +170,7 @@ mod tests {
             Value::Real(f64::INFINITY),
             Value::Real(f64::NEG_INFINITY),
             Value::Real(1.5),
-            Value::Integer(i64::MIN),
+            Value::Text("\n\0".to_owned()),
         ];
         assert_eq!(decoded(key, 8), Some(expected));
     }
@@ -200,6 +203,7 @@ mod tests {
             "[1,null]",
             "[1,1.5]",
             r#"[1,{"blob":"3"}]"#,
+            r#"[1,{"text":"FF"}]"#,
             "1",
         ] {
             assert_eq!(decoded(text, 2), None, "{text}");

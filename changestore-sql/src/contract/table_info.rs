@@ -40,7 +40,7 @@ impl Types {
         blob: false,
         prefers_integer: true,
     };
-    const ANY: Self = Self {
+    pub(super) const ANY: Self = Self {
         integer: true,
         real: true,
         text: true,

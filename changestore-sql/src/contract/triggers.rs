@@ -1,7 +1,7 @@
 //! The triggers of one table: the three that readers look for, and those that are needed beside them.
 
 use super::identifiers::{PREFIX, quoted};
-use super::key_sql::{changed, columns, encoded};
+use super::key_sql::{Stored, changed, columns, stored};
 use super::plan::Mode;
 use super::replace::Replaced;
 use super::table_info::{Key, TableInfo};
@@ -48,9 +48,10 @@ impl TableTriggers {
 }
 
 /// Appends an entry. SQLite numbers it, so it can never conflict, whatever the user's statement says of conflicts.
-pub(super) fn append(id: i64, op: u8, key: &str) -> String {
+fn append(id: i64, op: u8, key: &Stored) -> String {
+    let Stored { names, values } = key;
     format!(
-        "INSERT INTO change_contract_entries (table_id, op, row_key) VALUES ({id}, {op}, {key});"
+        "INSERT INTO change_contract_entries (table_id, op, {names}) VALUES ({id}, {op}, {values});"
     )
 }
 
@@ -58,8 +59,8 @@ pub(super) fn append(id: i64, op: u8, key: &str) -> String {
 /// even start: an entry under a condition costs as much as the entry.
 fn rows(table: &TableInfo, key: &Key, id: i64) -> TableTriggers {
     let on = quoted(&table.name);
-    let new = encoded(key, &columns(key, "NEW"));
-    let old = encoded(key, &columns(key, "OLD"));
+    let new = stored(key, &columns(key, "NEW"));
+    let old = stored(key, &columns(key, "OLD"));
     let changed = changed(key);
     let replaced = Replaced::new(table, key, id);
     let forget = replaced.as_ref().map(Replaced::forget).unwrap_or_default();

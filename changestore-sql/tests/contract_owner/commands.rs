@@ -203,7 +203,7 @@ async fn a_partial_contract_is_replaced() {
         })
         .map(|(kind, name)| format!("DROP {kind} {name}"))
         .collect();
-    assert_eq!(breaks.len(), 13, "{breaks:?}");
+    assert_eq!(breaks.len(), 15, "{breaks:?}");
     breaks.extend(
         [
             "DELETE FROM change_contract_state",
@@ -213,8 +213,8 @@ async fn a_partial_contract_is_replaced() {
             "DELETE FROM change_contract_positions WHERE id = 1",
             "DELETE FROM change_contract_positions WHERE id = -2",
             "DELETE FROM change_contract_powers WHERE exponent > 0",
-            "INSERT INTO change_contract_log VALUES (1000000, 1, 1, 1)",
-            "ALTER TABLE change_contract_log ADD COLUMN more",
+            "INSERT INTO change_contract_entries VALUES (1000000, 1, 1, 1, NULL, NULL, NULL)",
+            "ALTER TABLE change_contract_entries ADD COLUMN more",
         ]
         .map(str::to_owned),
     );
@@ -223,7 +223,7 @@ async fn a_partial_contract_is_replaced() {
         let first = archive.owner.enable(&wanted).await.unwrap();
         archive.run("INSERT INTO a VALUES (1, 'a', 0)");
         // A trigger whose table is gone is SQLite's business; here nothing but what is dropped changes.
-        archive.run(&sql.replace("INSERT INTO change_contract_log", "DELETE FROM change_contract_log; DROP TRIGGER change_contract_log_prune; INSERT INTO change_contract_log"));
+        archive.run(&sql.replace("INSERT INTO change_contract_entries", "DELETE FROM change_contract_entries; DROP TRIGGER change_contract_log_prune; INSERT INTO change_contract_entries"));
         let status = archive.owner.status().await.unwrap();
         assert_eq!(status.presence, Presence::Partial, "{sql}");
         assert_eq!(archive.owner.rearm().await.unwrap(), None, "{sql}");

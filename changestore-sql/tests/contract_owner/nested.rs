@@ -79,7 +79,7 @@ async fn writes_through_attach_are_journaled_in_the_file_they_go_to() {
     // Names that the triggers must not take for their own.
     other
         .execute_batch(
-            "CREATE TABLE change_contract_log(seq, a, b, c); CREATE TABLE t(k, v);
+            "CREATE TABLE change_contract_entries(seq, a, b, c); CREATE TABLE t(k, v);
              CREATE TEMP TABLE change_contract_positions(id, value);",
         )
         .unwrap();
@@ -94,9 +94,11 @@ async fn writes_through_attach_are_journaled_in_the_file_they_go_to() {
     let expected = [(1, "1"), (3, "1"), (1, "2")].map(|(op, key)| (op, key.to_owned()));
     assert_eq!(archive.changes_after(0), expected);
     let alien: i64 = other
-        .query_row("SELECT count(*) FROM main.change_contract_log", [], |row| {
-            row.get(0)
-        })
+        .query_row(
+            "SELECT count(*) FROM main.change_contract_entries",
+            [],
+            |row| row.get(0),
+        )
         .unwrap();
     assert_eq!(alien, 0);
 }
