@@ -16,7 +16,9 @@ pub struct Install {
 }
 
 impl Install {
-    pub(crate) const fn packages(packages: &'static [&'static str]) -> Self {
+    /// These packages.
+    #[must_use]
+    pub const fn packages(packages: &'static [&'static str]) -> Self {
         Self {
             packages,
             then: None,
@@ -54,6 +56,24 @@ impl Install {
             doing: format!("`{line}`"),
             source: std::io::Error::other(status.to_string()),
         })
+    }
+}
+
+/// Installs what a check finds missing, until it finds nothing more.
+///
+/// # Errors
+/// Those of the check and of [`Install::run`].
+pub fn install_missing(check: impl Fn() -> Result<()>) -> Result<()> {
+    let mut before = None;
+    loop {
+        match check() {
+            Err(Error::Missing { what, install }) if before.as_ref() != Some(&what) => {
+                eprintln!("\n$ {install}");
+                install.run()?;
+                before = Some(what);
+            }
+            checked => return checked,
+        }
     }
 }
 

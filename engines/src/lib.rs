@@ -28,5 +28,6 @@ mod supervisor;
 mod user;
 
 pub use error::{Error, Result};
-pub use install::Install;
+pub use install::{Install, install_missing};
+pub use program::check as check_program;
 pub use server::Server;

@@ -9,6 +9,14 @@ use crate::install::Install;
 /// Where servers are that are not for everybody's `PATH`.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
+/// Whether there is a program of that name, or else how it is installed.
+///
+/// # Errors
+/// [`Error::Missing`].
+pub fn check(name: &str, install: Install) -> Result<()> {
+    find(&[name], &[], install).map(drop)
+}
+
 /// A program of one of these names, in these folders, on `PATH` or among the system's.
 pub(crate) fn find(names: &[&str], folders: &[PathBuf], install: Install) -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();

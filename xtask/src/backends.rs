@@ -1,5 +1,7 @@
 //! The backends: the one place where one is added.
 
+use crate::engine::{Engine, MARIADB, MARIADB_HOSTILE, POSTGRES};
+
 /// A backend that the suite runs on, that the README lists, and that tidy holds to the layers.
 #[derive(Debug)]
 pub(crate) struct Backend {
@@ -13,6 +15,10 @@ pub(crate) struct Backend {
     pub(crate) feature: Option<&'static str>,
     /// The crate's manifest where it lies outside of the workspace.
     pub(crate) manifest: Option<&'static str>,
+    /// The crate's test with the suite.
+    pub(crate) test: &'static str,
+    /// The servers that the suite runs on, one after the other; none where the store is in the process.
+    pub(crate) engines: &'static [Engine],
     /// What a user gives to `changestore --store`.
     pub(crate) store_url: Option<&'static str>,
 }
@@ -25,6 +31,8 @@ pub(crate) const BACKENDS: &[Backend] = &[
         package: "store-mem",
         feature: None,
         manifest: None,
+        test: "conformance",
+        engines: &[],
         store_url: Some("mem:"),
     },
     Backend {
@@ -33,7 +41,29 @@ pub(crate) const BACKENDS: &[Backend] = &[
         package: "changestore-sql",
         feature: Some("sqlite"),
         manifest: None,
+        test: "conformance",
+        engines: &[],
         store_url: Some("sqlite:FILE"),
+    },
+    Backend {
+        name: "postgres",
+        title: "PostgreSQL",
+        package: "changestore-sql",
+        feature: Some("postgres"),
+        manifest: None,
+        test: "conformance_postgres",
+        engines: &[POSTGRES],
+        store_url: Some("postgres://…"),
+    },
+    Backend {
+        name: "mysql",
+        title: "MySQL, MariaDB",
+        package: "changestore-sql",
+        feature: Some("mysql"),
+        manifest: None,
+        test: "conformance_mysql",
+        engines: &[MARIADB, MARIADB_HOSTILE],
+        store_url: Some("mysql://…"),
     },
     Backend {
         name: "redb",
@@ -41,6 +71,8 @@ pub(crate) const BACKENDS: &[Backend] = &[
         package: "vendor-redb",
         feature: None,
         manifest: Some("examples/vendor-redb/Cargo.toml"),
+        test: "conformance",
+        engines: &[],
         store_url: None,
     },
 ];
@@ -48,7 +80,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
 impl Backend {
     /// The arguments of `cargo test` that select this backend's conformance tests.
     pub(crate) fn test_arguments(&self) -> Vec<&'static str> {
-        let mut arguments = vec!["--package", self.package, "--test", "conformance"];
+        let mut arguments = vec!["--package", self.package, "--test", self.test];
         if let Some(feature) = self.feature {
             arguments.extend(["--features", feature]);
         }
@@ -62,5 +94,59 @@ impl Backend {
     /// The names, for `--help`.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         BACKENDS.iter().map(|backend| backend.name)
+    }
+
+    /// The names of those that need a server.
+    pub(crate) fn names_with_engines() -> impl Iterator<Item = &'static str> {
+        let with_engines = BACKENDS
+            .iter()
+            .filter(|backend| !backend.engines.is_empty());
+        with_engines.map(|backend| backend.name)
+    }
+}
+
+/// A row of the matrix: a backend, on one of its engines if it has any.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) backend: &'static Backend,
+    pub(crate) engine: Option<&'static Engine>,
+}
+
+impl Row {
+    /// All of them.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        BACKENDS.iter().flat_map(|backend| {
+            let in_process = backend.engines.is_empty().then_some(None);
+            let engines = in_process
+                .into_iter()
+                .chain(backend.engines.iter().map(Some));
+            engines.map(move |engine| Self { backend, engine })
+        })
+    }
+
+    /// The rows of a backend's first engine, or of none: the row that stands for the backend where
+    /// there is place for one server only.
+    pub(crate) fn firsts() -> impl Iterator<Item = Self> {
+        BACKENDS.iter().map(|backend| Self {
+            backend,
+            engine: backend.engines.first(),
+        })
+    }
+
+    /// The backend's name, with what is unlike in this engine.
+    pub(crate) fn name(self) -> String {
+        self.with_variant(self.backend.name)
+    }
+
+    /// The backend's title, with what is unlike in this engine.
+    pub(crate) fn title(self) -> String {
+        self.with_variant(self.backend.title)
+    }
+
+    fn with_variant(self, name: &str) -> String {
+        match self.engine.and_then(|engine| engine.variant) {
+            Some(variant) => format!("{name} ({variant})"),
+            None => name.to_owned(),
+        }
     }
 }

@@ -2,22 +2,31 @@
 
 use anyhow::{Context as _, Result};
 
+use crate::backends::{BACKENDS, Row};
+use crate::engine::{self, Fleet};
 use crate::process::{self, cargo};
-use crate::{conformance, tidy};
+use crate::{conformance, tidy, tools};
 
 /// The example of a vendor crate, which is a workspace of its own.
-const VENDOR: [&str; 4] = [
-    "--manifest-path",
-    "examples/vendor-redb/Cargo.toml",
-    "--target-dir",
-    "target",
-];
+const VENDOR: &str = "examples/vendor-redb/Cargo.toml";
+
+/// The workspaces beside ours.
+const OTHER_WORKSPACES: [&str; 2] = [VENDOR, engine::DOCKER_MANIFEST];
 
 /// What fails fastest comes first; the tests come last, so that their summary ends the output.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &engine::Options) -> Result<()> {
+    tools::check(options.install)?;
+    // They start beside what comes first; and what is missing is known now, not after minutes.
+    let fleet = Fleet::start(Row::all(), options);
+    for row in Row::all() {
+        fleet.wait(row).with_context(|| row.name())?;
+    }
+
     let all = ["--workspace", "--all-features", "--locked"];
     process::run(&mut cargo(["fmt", "--all", "--check"]))?;
-    process::run(cargo(["fmt", "--check", "--manifest-path"]).arg(VENDOR[1]))?;
+    for manifest in OTHER_WORKSPACES {
+        process::run(cargo(["fmt", "--check", "--manifest-path"]).arg(manifest))?;
+    }
     tidy::run(&tidy::Arguments::default())?;
 
     let deny_warnings = ["--", "--deny", "warnings"];
@@ -26,15 +35,24 @@ pub(crate) fn run() -> Result<()> {
             .args(all)
             .args(deny_warnings),
     )?;
-    process::run(
-        cargo(["clippy", "--all-targets", "--locked"])
-            .args(VENDOR)
-            .args(deny_warnings),
-    )?;
+    for manifest in OTHER_WORKSPACES {
+        process::run(
+            cargo(["clippy", "--all-targets", "--locked"])
+                .args(of_workspace(manifest))
+                .args(deny_warnings),
+        )?;
+    }
     // An adapter is used with one feature at a time, or by mistake with none.
     process::run(
         cargo(["clippy", "--package", "changestore-sql", "--locked"]).args(deny_warnings),
     )?;
+    for feature in BACKENDS.iter().filter_map(|backend| backend.feature) {
+        process::run(
+            cargo(["clippy", "--package", "changestore-sql", "--locked"])
+                .args(["--all-targets", "--features", feature])
+                .args(deny_warnings),
+        )?;
+    }
     process::run(
         cargo(["doc", "--no-deps"])
             .args(all)
@@ -45,9 +63,23 @@ pub(crate) fn run() -> Result<()> {
         let example = ["--package", &package, "--example", &example];
         process::run(cargo(["run", "--quiet", "--locked", "--all-features"]).args(example))?;
     }
-    conformance::run(&conformance::Arguments::default())?;
-    process::run(cargo(["test", "--locked"]).args(VENDOR))?;
-    process::run(cargo(["test"]).args(all))
+    conformance::run_on(&fleet, &conformance::Arguments::default())?;
+    process::run(cargo(["test", "--locked"]).args(of_workspace(VENDOR)))?;
+    process::run(cargo(["test", "--doc"]).args(all))?;
+    // The others, of which some are ignored where nobody has servers. Not together with those in the docs, where
+    // ignored means that they are no programs.
+    process::run(
+        cargo(["test", "--tests"])
+            .args(all)
+            .args(["--", "--include-ignored"])
+            .envs(fleet.urls()),
+    )
+}
+
+/// The arguments that select another workspace. Its target folder is ours, so that what both depend on is
+/// built once.
+fn of_workspace(manifest: &str) -> [&str; 4] {
+    ["--manifest-path", manifest, "--target-dir", "target"]
 }
 
 /// The examples of the workspace's crates, which say with their exit code whether they still work.

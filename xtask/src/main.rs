@@ -4,8 +4,11 @@ mod backends;
 mod bench;
 mod ci;
 mod conformance;
+mod engine;
 mod process;
 mod tidy;
+mod tools;
+mod with;
 
 use std::process::ExitCode;
 
@@ -31,8 +34,12 @@ enum Command {
     Tidy(tidy::Arguments),
     /// Run the benchmarks; each prints ratios that were measured side by side.
     Bench(bench::Arguments),
+    /// Run a command, such as `cargo test`, with servers beside it and their URLs in its environment.
+    With(with::Arguments),
     /// Everything that must hold before a change lands, ending with all tests.
-    Ci,
+    ///
+    /// Fails if anything was left out because something is missing on this machine.
+    Ci(engine::Options),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +60,7 @@ fn run() -> Result<()> {
         Command::Conformance(arguments) => conformance::run(&arguments),
         Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
-        Command::Ci => ci::run(),
+        Command::With(arguments) => with::run(&arguments),
+        Command::Ci(options) => ci::run(&options),
     }
 }

@@ -76,7 +76,7 @@ fn summary(report: &Report) -> Markup {
             tbody {
                 @for outcome in &report.outcomes {
                     tr {
-                        th scope="row" { (outcome.backend.title) }
+                        th scope="row" { (outcome.row.title()) }
                         td { (engine(outcome)) }
                         @for (_, _, names) in CONTRACTS { (tally_cell(outcome.tally(names))) }
                     }
@@ -89,6 +89,7 @@ fn summary(report: &Report) -> Markup {
 fn engine(outcome: &BackendOutcome) -> &str {
     match &outcome.status {
         Status::NotRun => "not run",
+        Status::Unreachable(_) => "not reachable",
         Status::Ran { engine, .. } => engine,
     }
 }
@@ -116,7 +117,7 @@ fn cases(report: &Report, contract: &str, title: &str, names: &[CaseName]) -> Ma
                 thead {
                     tr {
                         th { "Case" }
-                        @for outcome in &report.outcomes { th { (outcome.backend.name) } }
+                        @for outcome in &report.outcomes { th { (outcome.row.name()) } }
                     }
                 }
                 @for topic in names.chunk_by(|a, b| a.topic == b.topic) {
@@ -140,7 +141,7 @@ fn slowest(report: &Report, names: &[CaseName]) -> f64 {
         .outcomes
         .iter()
         .flat_map(|outcome| match &outcome.status {
-            Status::NotRun => Vec::new(),
+            Status::NotRun | Status::Unreachable(_) => Vec::new(),
             Status::Ran { cases, .. } => names
                 .iter()
                 .filter_map(|name| cases.get(&name.to_string()))

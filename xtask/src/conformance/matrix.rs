@@ -36,11 +36,15 @@ fn header() -> Vec<String> {
 fn row(outcome: &BackendOutcome) -> Vec<String> {
     let engine = match &outcome.status {
         Status::NotRun => "NOT RUN",
+        Status::Unreachable(_) => "NOT REACHABLE",
         Status::Ran { engine, .. } => engine,
     };
-    let mut row = vec![outcome.backend.name.to_owned(), engine.to_owned()];
-    let cell = |tally| cell(outcome.tally(tally));
-    row.extend(CONTRACTS.iter().map(|(_, _, names)| cell(names)));
+    let mut row = vec![outcome.row.name(), engine.to_owned()];
+    row.extend(
+        CONTRACTS
+            .iter()
+            .map(|(_, _, names)| cell(outcome.tally(names))),
+    );
     row
 }
 

@@ -10,7 +10,8 @@ use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::backends::{BACKENDS, Backend};
+use crate::backends::{Backend, Row};
+use crate::engine::{Fleet, Options, Running};
 use crate::process::{cargo, command_line};
 use outcome::{BackendOutcome, Report, Status};
 
@@ -22,6 +23,9 @@ pub(crate) struct Arguments {
     /// Run on this backend only; may be given several times. The others are shown as NOT RUN.
     #[arg(long = "backend", value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(Backend::names()))]
     backends: Vec<String>,
+
+    #[command(flatten)]
+    engines: Options,
 }
 
 impl Arguments {
@@ -31,16 +35,30 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let rows = Row::all().filter(|row| arguments.selects(row.backend));
+    let fleet = Fleet::start(rows, &arguments.engines);
+    run_on(&fleet, arguments)
+}
+
+/// Runs with servers that are there, or on their way, for all selected rows.
+pub(crate) fn run_on(fleet: &Fleet, arguments: &Arguments) -> Result<()> {
     let folder = Path::new(FOLDER);
     fs::create_dir_all(folder).with_context(|| format!("cannot make {FOLDER}"))?;
     let mut outcomes = Vec::new();
-    for backend in BACKENDS {
-        let status = if arguments.selects(backend) {
-            run_backend(backend, folder)?
+    for row in Row::all() {
+        let status = if arguments.selects(row.backend) {
+            match fleet.wait(row) {
+                Ok(server) => run_row(row, server, folder)?,
+                Err(error) => {
+                    let why = format!("{error:#}");
+                    eprintln!("\n{}: not reachable: {why}", row.name());
+                    Status::Unreachable(why)
+                }
+            }
         } else {
             Status::NotRun
         };
-        outcomes.push(BackendOutcome { backend, status });
+        outcomes.push(BackendOutcome { row, status });
     }
     let report = Report::new(outcomes);
     let json = serde_json::to_string_pretty(&report.to_json())?;
@@ -59,24 +77,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Runs the suite on one backend. What counts is what its cases have reported; the output of the
+/// Runs the suite on one backend and engine. What counts is what its cases have reported; the output of the
 /// test harness is for people.
-fn run_backend(backend: &'static Backend, folder: &Path) -> Result<Status> {
-    let cases = std::path::absolute(folder)?.join(format!("{}.jsonl", backend.name));
+fn run_row(row: Row, server: Option<&Running>, folder: &Path) -> Result<Status> {
+    let name = row.name();
+    let cases = std::path::absolute(folder)?.join(format!("{name}.jsonl"));
     match fs::remove_file(&cases) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
     let mut command = cargo(["test", "--locked"]);
     command
-        .args(backend.test_arguments())
+        .args(row.backend.test_arguments())
         .args(["--", "--include-ignored"])
         .env(storetest::report::PATH_VARIABLE, &cases)
         .stderr(Stdio::inherit());
+    if let (Some(engine), Some(server)) = (row.engine, server) {
+        command.env(engine.variable, &server.url);
+    }
     eprintln!("\n$ {}", command_line(&command));
     let output = command
         .output()
-        .with_context(|| format!("cannot test {}", backend.name))?;
+        .with_context(|| format!("cannot test {name}"))?;
     if !output.status.success() {
         eprintln!("{}", String::from_utf8_lossy(&output.stdout));
     }
@@ -89,5 +111,6 @@ fn run_backend(backend: &'static Backend, folder: &Path) -> Result<Status> {
     Ok(Status::ran(
         cases,
         failed_otherwise.then(|| output.status.to_string()),
+        server.map_or("", |server| server.place.describe()),
     ))
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use storetest::CaseName;
 use storetest::report::CaseReport;
 
-use crate::backends::Backend;
+use crate::backends::Row;
 
 /// The contracts, with the cases of each.
 pub(super) const CONTRACTS: [(&str, &str, &[CaseName]); 2] = [
@@ -23,9 +23,9 @@ pub(super) struct Report {
     pub(super) finished_at: u64,
 }
 
-/// One backend.
+/// One backend, on one engine.
 pub(super) struct BackendOutcome {
-    pub(super) backend: &'static Backend,
+    pub(super) row: Row,
     pub(super) status: Status,
 }
 
@@ -33,6 +33,8 @@ pub(super) struct BackendOutcome {
 pub(super) enum Status {
     /// Left out by a flag.
     NotRun,
+    /// Its engine could not be had, and why.
+    Unreachable(String),
     /// Executed, as far as it came.
     Ran {
         engine: String,
@@ -63,10 +65,14 @@ impl Tally {
 }
 
 impl Status {
-    pub(super) fn ran(reports: Vec<CaseReport>, failure: Option<String>) -> Self {
-        let engine = reports
+    /// `place` is where the engine runs, if that is not the test's process.
+    pub(super) fn ran(reports: Vec<CaseReport>, failure: Option<String>, place: &str) -> Self {
+        let mut engine = reports
             .first()
             .map_or_else(|| "unknown".to_owned(), |case| case.engine.clone());
+        if !place.is_empty() {
+            let _ = write!(engine, ", {place}");
+        }
         let cases = reports
             .into_iter()
             .map(|case| (case.case.clone(), case))
@@ -80,7 +86,7 @@ impl Status {
 }
 
 impl BackendOutcome {
-    /// The cell of a contract; none if the backend was left out.
+    /// The cell of a contract; none if nothing ran.
     pub(super) fn tally(&self, names: &[CaseName]) -> Option<Tally> {
         let Status::Ran { cases, .. } = &self.status else {
             return None;
@@ -103,10 +109,12 @@ impl BackendOutcome {
     }
 
     fn faults(&self) -> Vec<String> {
-        let Status::Ran { cases, failure, .. } = &self.status else {
-            return Vec::new();
+        let name = self.row.name();
+        let (cases, failure) = match &self.status {
+            Status::NotRun => return Vec::new(),
+            Status::Unreachable(why) => return vec![format!("{name}: not reachable: {why}")],
+            Status::Ran { cases, failure, .. } => (cases, failure),
         };
-        let name = self.backend.name;
         let mut faults: Vec<_> = failure
             .iter()
             .map(|failure| format!("{name}: the tests ended with {failure}"))
@@ -172,13 +180,17 @@ impl Report {
 
     pub(super) fn to_json(&self) -> Value {
         let backends = self.outcomes.iter().map(|outcome| {
-            let Status::Ran {
-                engine,
-                cases,
-                failure,
-            } = &outcome.status
-            else {
-                return json!({ "backend": outcome.backend.name, "status": "not run" });
+            let name = outcome.row.name();
+            let (engine, cases, failure) = match &outcome.status {
+                Status::NotRun => return json!({ "backend": name, "status": "not run" }),
+                Status::Unreachable(why) => {
+                    return json!({ "backend": name, "status": "not reachable", "failure": why });
+                }
+                Status::Ran {
+                    engine,
+                    cases,
+                    failure,
+                } => (engine, cases, failure),
             };
             let contracts = CONTRACTS.iter().map(|(contract, _, names)| {
                 let tally = outcome.tally(names).unwrap_or_default();
@@ -194,7 +206,7 @@ impl Report {
                 |case| json!({ "case": case.case, "passed": case.passed, "millis": case.millis }),
             );
             json!({
-                "backend": outcome.backend.name,
+                "backend": name,
                 "status": "ran",
                 "engine": engine,
                 "failure": failure,

@@ -1,0 +1,32 @@
+//! The engines: the one place where one is added.
+
+use super::Engine;
+
+pub(crate) const POSTGRES: Engine = Engine {
+    name: "PostgreSQL",
+    variant: None,
+    variable: "CHANGESTORE_POSTGRES_URL",
+    given: "CHANGESTORE_POSTGRES_URL",
+    image: Some("postgres"),
+    check: engines::postgres::check,
+    start: engines::postgres::start,
+};
+
+/// In Docker it is MySQL, so that both get their turn.
+pub(crate) const MARIADB: Engine = Engine {
+    name: "MariaDB",
+    variant: None,
+    variable: "CHANGESTORE_MYSQL_URL",
+    given: "CHANGESTORE_MYSQL_URL",
+    image: Some("mysql"),
+    check: engines::mariadb::check,
+    start: engines::mariadb::start,
+};
+
+pub(crate) const MARIADB_HOSTILE: Engine = Engine {
+    variant: Some("hostile sql_mode"),
+    given: "CHANGESTORE_MYSQL_HOSTILE_URL",
+    image: Some("mariadb-hostile"),
+    start: || engines::mariadb::start_with(engines::mariadb::HOSTILE),
+    ..MARIADB
+};
