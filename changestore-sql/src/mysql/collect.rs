@@ -38,14 +38,16 @@ pub(super) async fn step(
     };
     let (pk, sk) = (pk.as_bytes(), sk.as_bytes());
     match &next {
-        Some((last_pk, last_sk)) if last_pk.as_bytes() == pk => {
-            collector.within(pk, sk, last_sk.as_bytes()).await?;
+        Some((partition, last)) if partition.as_bytes() == pk => {
+            collector.within(pk, sk, last.as_bytes()).await?;
         }
-        Some((last_pk, last_sk)) => {
-            let (last_pk, last_sk) = (last_pk.as_bytes(), last_sk.as_bytes());
+        Some((partition, last)) => {
+            let partition = partition.as_bytes();
             collector.within(pk, sk, ABOVE_ALL_KEYS).await?;
-            collector.between(pk, last_pk).await?;
-            collector.within(last_pk, BELOW_ALL_KEYS, last_sk).await?;
+            collector.between(pk, partition).await?;
+            collector
+                .within(partition, BELOW_ALL_KEYS, last.as_bytes())
+                .await?;
         }
         None => {
             collector.within(pk, sk, ABOVE_ALL_KEYS).await?;

@@ -181,19 +181,22 @@ impl<E: Engine> Shared<E> {
         // Who waited in the queue for the whole time has one attempt all the same.
         let limit = deadline.min(Instant::now() + patience);
         let mut backoff = Backoff::between_connects();
+        // What the server said last says more than that the time was over.
+        let mut last = None;
         loop {
             let error = match timeout_at(limit, self.open()).await {
                 Ok(Ok(line)) => return Ok(line),
                 Ok(Err(error)) => error,
                 Err(_elapsed) => {
-                    let error = io::Error::from(io::ErrorKind::TimedOut);
-                    return Err(Failure::Unreachable(cause::<E>(error.into())));
+                    let timed_out = || cause::<E>(io::Error::from(io::ErrorKind::TimedOut).into());
+                    return Err(Failure::Unreachable(last.unwrap_or_else(timed_out)));
                 }
             };
             let cause = cause::<E>(error);
             if !cause.is_retryable() || Instant::now() >= give_up {
                 return Err(Failure::Unreachable(cause));
             }
+            last = Some(cause);
             backoff.wait().await;
         }
     }

@@ -1,0 +1,72 @@
+//! Futures that are dropped at every moment, on few connections.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use changestore_core::{ChangeStore as _, Condition, DocumentStore as _, QueryOptions};
+use futures::StreamExt as _;
+
+use crate::server::{direct, open, prefix, shared, with_prefix};
+use crate::{claim, key, record};
+
+/// Polls a future so many times, as far apart as it takes to be woken or not at all.
+async fn poll_and_drop<F: Future>(future: F, polls: usize) {
+    let mut future = pin!(future);
+    for _ in 0..polls {
+        let is_done =
+            poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await;
+        if is_done {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs MariaDB"]
+async fn four_hundred_dropped_calls_leave_no_connection_poisoned() {
+    let prefix = prefix();
+    let store = open(with_prefix(&shared().url(), &prefix).with_connections(2)).await;
+    for call in 0..400_usize {
+        let polls = 1 + call % 7;
+        let sk = (call % 10).to_string();
+        match call % 5 {
+            0 => poll_and_drop(store.put(record(&sk, "dropped"), Condition::None), polls).await,
+            1 => poll_and_drop(store.create(claim(&call.to_string())), polls).await,
+            2 => poll_and_drop(store.delete(&key(&sk), Condition::None), polls).await,
+            3 => poll_and_drop(store.increment(&key("counter"), 1, None), polls).await,
+            _ => {
+                let mut scan = store.query("partition", "", QueryOptions::default());
+                poll_and_drop(scan.next(), polls).await;
+            }
+        }
+    }
+    // What is acknowledged now is seen by others at once.
+    let mut other = direct(shared()).await;
+    for write in 0..20 {
+        let written = store.put(
+            record(&format!("after{write}"), "kept"),
+            Condition::IfAbsent,
+        );
+        written.await.unwrap();
+        let sql = format!("SELECT count(*) FROM {prefix}documents WHERE sk = 'after{write}'");
+        let seen: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
+            .fetch_one(&mut other)
+            .await
+            .unwrap();
+        assert_eq!(seen, 1);
+    }
+    // The dropped increments happened once or not at all.
+    let value = store.increment(&key("counter"), 0, None).await.unwrap();
+    assert!((0..=80).contains(&value), "{value}");
+    let in_transaction = "SELECT count(*) FROM information_schema.innodb_trx \
+                          WHERE trx_started < NOW() - INTERVAL 2 SECOND";
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let open: i64 = sqlx::query_scalar(in_transaction)
+        .fetch_one(&mut other)
+        .await
+        .unwrap();
+    assert_eq!(open, 0);
+}
