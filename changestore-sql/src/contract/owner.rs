@@ -1,11 +1,11 @@
 //! The owner's commands.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use changestore_core::{Error, ErrorKind, Operation, Result};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 use super::export::export;
 use super::failure::failed;
@@ -16,9 +16,13 @@ use super::objects::{self, Presence};
 use super::plan::ContractPlan;
 use super::state::advance_generation;
 use super::status::{Status, status};
+use crate::sqlite::codes;
 
 /// How long a command waits for writers, if nothing else is said.
 const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How long it pauses between two attempts at the write lock.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
 
 /// The owner of an archive's contract: creates, arms, bumps and removes it.
 ///
@@ -146,9 +150,13 @@ impl ContractOwner {
         result
     }
 
-    async fn connect(&self, read_only: bool) -> Result<SqliteConnection> {
+    fn busy_timeout(&self) -> Duration {
         // SQLite counts milliseconds in 32 bits.
         let longest = Duration::from_millis(i32::MAX.unsigned_abs().into());
+        self.lock_timeout.min(longest)
+    }
+
+    async fn connect(&self, read_only: bool) -> Result<SqliteConnection> {
         if !self.path.is_file() {
             return Err(Error::new(ErrorKind::Configuration)
                 .with_backend("sqlite")
@@ -159,26 +167,53 @@ impl ContractOwner {
             .filename(&self.path)
             .read_only(read_only)
             .create_if_missing(false)
-            .busy_timeout(self.lock_timeout.min(longest))
+            .busy_timeout(self.busy_timeout())
             .disable_statement_logging()
             .connect()
             .await
             .map_err(failed)
     }
 
+    /// Takes the write lock. SQLite's own waiting comes to pauses of a tenth of a second, which a writer that
+    /// never pauses leaves next to no chance: the lock goes to whoever asks at the right moment.
+    async fn begin(&self, connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
+        let deadline = Instant::now() + self.lock_timeout;
+        busy_timeout(connection, Duration::ZERO).await?;
+        loop {
+            match sqlx::query("BEGIN IMMEDIATE")
+                .execute(&mut *connection)
+                .await
+            {
+                Ok(_) => break,
+                Err(error) if codes::is_locked(&error) && Instant::now() < deadline => {
+                    tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // A commit waits for readers, where there is no WAL, and lets no new ones in.
+        busy_timeout(connection, self.busy_timeout()).await
+    }
+
     /// A connection that holds the write lock, to a database with the expected schema.
     async fn write(&self) -> Result<Writer> {
         let mut connection = self.connect(false).await?;
-        sqlx::query("BEGIN IMMEDIATE")
-            .execute(&mut connection)
-            .await
-            .map_err(failed)?;
+        self.begin(&mut connection).await.map_err(failed)?;
         let mut writer = Writer { connection };
         match self.guard.check(&mut writer.connection).await {
             Ok(()) => Ok(writer),
             Err(error) => writer.end(Err(error)).await,
         }
     }
+}
+
+async fn busy_timeout(
+    connection: &mut SqliteConnection,
+    timeout: Duration,
+) -> Result<(), sqlx::Error> {
+    let sql = format!("PRAGMA busy_timeout = {}", timeout.as_millis());
+    sqlx::query(AssertSqlSafe(sql)).execute(connection).await?;
+    Ok(())
 }
 
 /// A transaction. Dropped before its end it is rolled back: its connection is closed.

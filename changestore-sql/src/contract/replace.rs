@@ -40,6 +40,11 @@ pub(super) fn uncovered(table: &TableInfo, key: &Key) -> Vec<(String, &'static s
     let why = |index: &UniqueIndex| {
         if index.parts.is_none() {
             Some("is partial or has an expression")
+        } else if depends_on_row_id(table, key, index) {
+            Some(
+                "is over a generated column, which a trigger before the write does not know where SQLite chooses \
+                 the INTEGER PRIMARY KEY",
+            )
         } else if key.parts.len() > NOTED_COLUMNS {
             Some("is on a table with a primary key of more than 8 columns")
         } else {
@@ -50,6 +55,17 @@ pub(super) fn uncovered(table: &TableInfo, key: &Key) -> Vec<(String, &'static s
     indexes
         .filter_map(|index| why(index).map(|why| (index.name.clone(), why)))
         .collect()
+}
+
+/// Whether an index may be over the row id by way of a generated column. The id that SQLite will choose is -1 before the
+/// write; ids that the statement gives are what they are.
+fn depends_on_row_id(table: &TableInfo, key: &Key, index: &UniqueIndex) -> bool {
+    let parts = index.parts.iter().flatten();
+    let declared = key
+        .parts
+        .iter()
+        .all(|part| !table.rowid_names.contains(&&*part.column.name));
+    key.is_rowid && declared && parts.into_iter().any(|part| part.column.generated)
 }
 
 impl<'a> Replaced<'a> {

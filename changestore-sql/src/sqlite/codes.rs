@@ -67,7 +67,7 @@ fn meaning(error: &dyn DatabaseError) -> Meaning {
 }
 
 /// Whether another connection is in the way, and trying again later is all that it takes.
-pub(super) fn is_locked(error: &sqlx::Error) -> bool {
+pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(primary);
     matches!(code, Some(BUSY | LOCKED | PROTOCOL))
 }

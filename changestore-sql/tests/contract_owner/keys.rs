@@ -256,3 +256,40 @@ async fn what_looks_equal_can_be_another_key() {
         }
     }
 }
+
+/// Writers that do not trust schemas, with an SQLite that holds JSON functions to be unsafe there: Python's, on
+/// some machines. What the triggers and the views call must be harmless to all.
+#[tokio::test]
+async fn a_writer_that_does_not_trust_schemas_can_write_and_read() {
+    let schema = "CREATE TABLE t(a, b TEXT, c, d, e UNIQUE, PRIMARY KEY(a, b, c, d)) WITHOUT ROWID;
+         CREATE TABLE u(a, b, v UNIQUE, PRIMARY KEY(a, b)) WITHOUT ROWID";
+    let archive = Archive::tracking(schema, &["t", "u"]).await;
+    let script = r#"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("PRAGMA trusted_schema = OFF")
+for values in [(1, 'a"\\\n\0', 0.1, b'x', 1), (2, "b", 9e999, "c", 1)]:
+    db.execute("REPLACE INTO t VALUES (?, ?, ?, ?, ?)", values)
+    db.execute("REPLACE INTO u VALUES (?, ?, 1)", values[:2])
+db.execute("UPDATE t SET d = 0.5")
+db.execute("DELETE FROM u")
+db.commit()
+for (key,) in db.execute("SELECT row_key FROM change_contract_log WHERE seq <= 2 ORDER BY seq"):
+    print(key)
+"#;
+    let output = std::process::Command::new("python3")
+        .args(["-c", script])
+        .arg(&archive.path)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = "{\"text\":\"61225C0A00\"}";
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        format!("[1,{text},{{\"real\":[1844674407370955264,-64]}},{{\"blob\":\"78\"}}]\n[1,{text}]\n")
+    );
+}

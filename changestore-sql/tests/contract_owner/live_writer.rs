@@ -11,8 +11,19 @@ use crate::archive::{Archive, plan};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_writer_and_no_command_fails() {
+    beside_writers("WAL", 12).await;
+}
+
+/// Where readers and writers lock each other out.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_writer_and_no_command_fails_without_wal() {
+    beside_writers("DELETE", 3).await;
+}
+
+async fn beside_writers(journal_mode: &str, rounds: u64) {
     let schema = "CREATE TABLE t(k INTEGER PRIMARY KEY, u UNIQUE, v); CREATE TABLE c(a, b, PRIMARY KEY(a, b)) WITHOUT ROWID";
     let archive = Archive::bare(schema).await;
+    archive.run(&format!("PRAGMA journal_mode = {journal_mode}"));
     let stop = Arc::new(AtomicBool::new(false));
     let written: Arc<[AtomicU64; 2]> = Arc::default();
     let writers: Vec<_> = (0..2)
@@ -50,7 +61,7 @@ async fn no_writer_and_no_command_fails() {
         })
         .collect();
     let plan = plan(&["t", "c"]);
-    for round in 0..12 {
+    for round in 0..rounds {
         let before: Vec<_> = written
             .iter()
             .map(|count| count.load(Ordering::Relaxed))

@@ -350,3 +350,24 @@ async fn a_new_unique_index_is_a_reason_to_arm() {
     archive.run("REPLACE INTO t VALUES (2, 'a')");
     assert_eq!(sorted(&archive, seq), ["1 2", "3 1"]);
 }
+
+/// What a trigger before the write cannot know is told by the status.
+#[tokio::test]
+async fn an_index_over_a_column_generated_from_an_automatic_id_is_warned_of() {
+    let warnings = async |schema| {
+        let archive = Archive::tracking(schema, &["t"]).await;
+        archive.owner.status().await.unwrap().warnings
+    };
+    let found =
+        warnings("CREATE TABLE t(id INTEGER PRIMARY KEY, v, g AS (id % 10) STORED, UNIQUE(v, g))")
+            .await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("generated column"), "{found:?}");
+    for covered in [
+        "CREATE TABLE t(v, g AS (v + 1) STORED UNIQUE)",
+        "CREATE TABLE t(k TEXT PRIMARY KEY NOT NULL, v, g AS (v + 1) UNIQUE)",
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, v UNIQUE, g AS (id + 1))",
+    ] {
+        assert_eq!(warnings(covered).await, [""; 0], "{covered}");
+    }
+}
