@@ -4,6 +4,7 @@
 //! the thread that started the child, which in tests ends early. So a small shell script stands in
 //! between and holds a pipe whose other end only this process has.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -27,9 +28,11 @@ pub(crate) struct Supervisor {
 impl Supervisor {
     pub(crate) fn spawn(folder: &Path, stop_signal: &str, command: &Command) -> Result<Self> {
         let doing = || format!("cannot start {}", command.get_program().display());
+        let script = folder.join("supervise.sh");
+        fs::write(&script, SCRIPT).doing(doing())?;
         let mut supervise = Command::new("sh");
         supervise
-            .args(["-c", SCRIPT, "supervise"])
+            .arg(script)
             .arg(folder)
             .arg(stop_signal)
             .arg(command.get_program())

@@ -49,13 +49,17 @@ fn main() -> ExitCode {
         add("says_its_version", queries::says_its_version);
     }
     for engine in ["postgres", "mariadb"] {
-        trials.push(Trial::test(
-            format!("{engine}::goes_when_its_holder_is_killed"),
-            move || {
-                lifetime::goes_with_its_holder(engine);
+        let mut add = |name: &str, test: fn(&str)| {
+            trials.push(Trial::test(format!("{engine}::{name}"), move || {
+                test(engine);
                 Ok(())
-            },
-        ));
+            }));
+        };
+        add("goes_with_its_holder", lifetime::goes_with_its_holder);
+        add(
+            "goes_while_it_is_prepared",
+            lifetime::goes_while_it_is_prepared,
+        );
     }
     let trials = trials
         .into_iter()
