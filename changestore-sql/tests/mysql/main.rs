@@ -6,6 +6,7 @@
 //! ```
 
 mod batches;
+mod broken;
 mod cancelled;
 mod crash;
 mod garbage;
