@@ -104,15 +104,20 @@ pub(crate) enum Form {
     Audit,
     TableMode,
     RowsMode,
+    /// SQLite's session extension, which records in the memory of one connection; with taking the changeset at the end.
+    #[cfg(session_extension)]
+    Session,
     /// The contract as its description reads: advance the sequence, append, note the table's last change, in
     /// three statements of each trigger, with a prune trigger of its own.
     Literal,
 }
 
 impl Form {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: &[Self] = &[
         Self::Bare,
         Self::Audit,
+        #[cfg(session_extension)]
+        Self::Session,
         Self::TableMode,
         Self::RowsMode,
         Self::Literal,
@@ -122,6 +127,8 @@ impl Form {
         match self {
             Self::Bare => "no triggers (time of a row)",
             Self::Audit => "audit trigger, one insert",
+            #[cfg(session_extension)]
+            Self::Session => "session extension, with its changeset",
             Self::TableMode => "contract, table mode",
             Self::RowsMode => "contract, rows mode",
             Self::Literal => "three statements in each trigger",
@@ -148,6 +155,8 @@ impl Table {
         connection.execute_batch(&key.create(width)).unwrap();
         match form {
             Form::Bare => {}
+            #[cfg(session_extension)]
+            Form::Session => {}
             Form::Audit => connection.execute_batch(&audit(key)).unwrap(),
             Form::Literal => connection.execute_batch(&literal(key)).unwrap(),
             Form::RowsMode | Form::TableMode => {

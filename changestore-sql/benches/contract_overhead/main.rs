@@ -2,6 +2,10 @@
 //!
 //! `cargo bench -p changestore-sql --features sqlite --bench contract_overhead [-- ROWS ROUNDS]`
 //!
+//! SQLite's session extension is among them where it is compiled in, which takes libclang:
+//! `RUSTFLAGS='--cfg session_extension' cargo bench -p changestore-sql --features sqlite,rusqlite/session
+//! --bench contract_overhead --target-dir target/session`
+//!
 //! Rounds are interleaved, so that a slower minute of the machine is everybody's; the medians of the processor's time are
 //! compared. Commits are not measured. The output is a page of Markdown.
 
@@ -34,7 +38,7 @@ fn compare(width: Width, rows: usize, rounds: usize) {
     let mut times: BTreeMap<_, Vec<Duration>> = BTreeMap::new();
     for _ in 0..rounds {
         for key in Key::ALL {
-            for form in Form::ALL {
+            for &form in Form::ALL {
                 for (operation, time) in OPERATIONS.iter().zip(measure(form, key, width, rows)) {
                     times.entry((form, key, *operation)).or_default().push(time);
                 }
@@ -49,7 +53,7 @@ fn compare(width: Width, rows: usize, rounds: usize) {
     println!("\n### {}\n", width.title());
     println!("| | {} | geometric mean |", columns().join(" | "));
     println!("|---|{}---:|", "---:|".repeat(columns().len()));
-    for form in Form::ALL {
+    for &form in Form::ALL {
         let mut cells = Vec::new();
         let mut logarithms = 0.0;
         for key in Key::ALL {
@@ -89,6 +93,12 @@ fn measure(form: Form, key: Key, width: Width, rows: usize) -> Vec<Duration> {
     let mut times = Vec::new();
     let mut run = |sql: &str, from: usize| {
         let mut statement = connection.prepare(sql).unwrap();
+        #[cfg(session_extension)]
+        let mut session = (form == Form::Session).then(|| {
+            let mut session = rusqlite::session::Session::new(connection).unwrap();
+            session.attach(Some("t")).unwrap();
+            session
+        });
         let start = clock::now();
         for row in from..from + rows {
             let number = i64::try_from(row).unwrap();
@@ -99,6 +109,10 @@ fn measure(form: Form, key: Key, width: Width, rows: usize) -> Vec<Duration> {
                 }
             }
             .unwrap();
+        }
+        #[cfg(session_extension)]
+        if let Some(session) = &mut session {
+            std::hint::black_box(session.changeset().unwrap());
         }
         times.push(clock::now().saturating_sub(start));
     };
