@@ -40,6 +40,12 @@ impl Pace {
         self.writes += usize::from(write.is_of_a_document());
     }
 
+    /// Whether a step is due now.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn is_due(&self) -> bool {
+        self.writes >= WRITES_PER_STEP
+    }
+
     /// Where to begin, if a step is due now.
     pub(crate) fn due(&mut self) -> Option<Position> {
         if self.writes < WRITES_PER_STEP {

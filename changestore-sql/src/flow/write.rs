@@ -40,10 +40,41 @@ pub(crate) enum Written {
     Increment(i64),
 }
 
+/// Writes of one kind that a server can do in one statement.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kin {
+    Creates,
+    /// Without a condition.
+    Puts,
+}
+
 impl Write {
     /// Whether it leaves a row that may expire, or takes one's place.
     pub(crate) fn is_of_a_document(&self) -> bool {
         !matches!(self, Self::Create(_) | Self::UpdateMetadata { .. })
+    }
+
+    /// With which other writes it can become one statement.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn kin(&self) -> Option<Kin> {
+        match self {
+            Self::Create(_) => Some(Kin::Creates),
+            Self::Put {
+                condition: Condition::None,
+                ..
+            } => Some(Kin::Puts),
+            _ => None,
+        }
+    }
+
+    /// The key of a record to be put.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn document(&self) -> Option<&Key> {
+        match self {
+            Self::Put { record, .. } => Some(record.key()),
+            _ => None,
+        }
     }
 
     /// About how many bytes it takes to the database, for bounding a batch.

@@ -132,7 +132,7 @@ impl Engine for MySqlEngine {
     async fn create_all(
         &self,
         connection: &mut MySqlConnection,
-        claims: &[ChangeRecord],
+        claims: &[&ChangeRecord],
     ) -> Result<Vec<Effect>, sqlx::Error> {
         // In the order of the keys, so that no two statements wait for each other's rows.
         let mut order: Vec<usize> = (0..claims.len()).collect();
@@ -141,7 +141,7 @@ impl Engine for MySqlEngine {
         let sql = self.statements.create_all(claims.len());
         let sql = sql.ok_or_else(|| many("there is no statement"))?;
         let reply = order.iter().fold(query(sql), |reply, place| {
-            claim_values(reply, &claims[*place])
+            claim_values(reply, claims[*place])
         });
         let reply = reply.execute(connection).await?;
         let effects = effect::of_create_all(&reply, claims.len());

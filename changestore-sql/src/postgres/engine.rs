@@ -1,6 +1,6 @@
 //! PostgreSQL's half of the flow: which statement each operation is.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 
 use changestore_core::{ChangeRecord, Condition, Key, QueryPlan, Timestamp};
@@ -18,7 +18,7 @@ use crate::flow::garbage::{Position, ROWS_PER_STEP, Step};
 use crate::flow::judge::{Effect, Standing};
 use crate::flow::rows::{ClaimRow, RecordRow};
 use crate::flow::write::Write;
-use crate::server::{Engine, Fate, Setback};
+use crate::server::{Engine, Fate, Put, Setback};
 
 #[derive(Debug)]
 pub(super) struct PostgresEngine {
@@ -40,6 +40,7 @@ impl Engine for PostgresEngine {
 
     const DIALECT: &'static Dialect = &POSTGRES;
     const MOST_CREATES: usize = 64;
+    const MOST_PUTS: usize = 64;
 
     async fn prepare(
         &self,
@@ -149,9 +150,9 @@ impl Engine for PostgresEngine {
     async fn create_all(
         &self,
         connection: &mut PgConnection,
-        claims: &[ChangeRecord],
+        claims: &[&ChangeRecord],
     ) -> Result<Vec<Effect>, sqlx::Error> {
-        let mut sorted: Vec<&ChangeRecord> = claims.iter().collect();
+        let mut sorted = claims.to_vec();
         // Stable: of two claims with one key the first one comes first, and wins.
         sorted.sort_by_key(|claim| &claim.key);
         let texts = |text: fn(&ChangeRecord) -> &str| -> Vec<&str> {
@@ -186,6 +187,45 @@ impl Engine for PostgresEngine {
         let keys = claims.iter().map(|claim| &claim.key);
         Ok(keys
             .map(|key| created(new.remove(&[key.queue(), key.uri(), key.request_id()])))
+            .collect())
+    }
+
+    async fn put_all(
+        &self,
+        connection: &mut PgConnection,
+        puts: &[Put<'_>],
+        now: Timestamp,
+    ) -> Result<Vec<Option<Effect>>, sqlx::Error> {
+        let mut sorted = puts.to_vec();
+        sorted.sort_by_key(|put| put.record.key());
+        let pks: Vec<&str> = sorted.iter().map(|put| put.record.key().pk()).collect();
+        let sks: Vec<&str> = sorted.iter().map(|put| put.record.key().sk()).collect();
+        let times = sorted.iter().map(|put| put.record.expire_at());
+        let times: Vec<Option<i64>> = times.map(|time| time.map(Timestamp::as_millis)).collect();
+        let etags: Vec<&str> = sorted.iter().map(|put| put.etag.as_str()).collect();
+        let data: Vec<&[u8]> = sorted.iter().map(|put| &put.record.data()[..]).collect();
+        let values = [
+            Value::Texts(&pks),
+            Value::Texts(&sks),
+            Value::Times(&times),
+            Value::Texts(&etags),
+            Value::Blobs(&data),
+            now.as_millis().into(),
+        ];
+        let rows = self
+            .protocol
+            .fetch(connection, &self.statements.put_all, &values)
+            .await?;
+        let mut versions = HashMap::with_capacity(rows.len());
+        for row in &rows {
+            let key: [&str; 2] = [row.try_get(0)?, row.try_get(1)?];
+            let version: i64 = row.try_get(2)?;
+            versions.insert(key, version);
+        }
+        let keys = puts.iter().map(|put| put.record.key());
+        Ok(keys
+            .map(|key| versions.get(&[key.pk(), key.sk()]).copied())
+            .map(|version| version.map(Effect::Applied))
             .collect())
     }
 

@@ -20,6 +20,7 @@ pub(super) struct Statements {
     pub(super) update_metadata: Arc<str>,
     pub(super) get: Arc<str>,
     pub(super) put: Arc<str>,
+    pub(super) put_all: Arc<str>,
     pub(super) replace: Arc<str>,
     pub(super) delete: Arc<str>,
     pub(super) increment: Arc<str>,
@@ -107,6 +108,23 @@ WHERE old.expire_at <= $6
     "$6"
 );
 
+/// Several puts without a condition, given in the order of their keys like [`CREATE_ALL`]. One that did nothing is
+/// in no row.
+const PUT_ALL: &str = "\
+INSERT INTO changestore_documents AS old (pk, sk, expire_at, version, etag, data)
+SELECT pk, sk, expire_at, 1, etag, data
+FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bytea[])
+    AS new (pk, sk, expire_at, etag, data)
+ON CONFLICT (pk, sk) DO UPDATE SET
+    version = CASE WHEN old.expire_at <= $6 THEN 1 ELSE old.version + 1 END,
+    expire_at = excluded.expire_at,
+    counter = NULL,
+    etag = excluded.etag,
+    data = excluded.data
+WHERE old.expire_at <= $6
+    OR (old.counter IS NULL AND old.version < 9223372036854775807)
+RETURNING pk, sk, version";
+
 /// A put that must find a version or an etag; the other of the two is null.
 const REPLACE: &str = document!(
     "\
@@ -186,6 +204,7 @@ impl Statements {
             update_metadata: named(UPDATE_METADATA),
             get: named(GET),
             put: named(PUT),
+            put_all: named(PUT_ALL),
             replace: named(REPLACE),
             delete: named(DELETE),
             increment: named(INCREMENT),

@@ -14,6 +14,8 @@ pub(super) enum Value<'a> {
     Bool(bool),
     Texts(&'a [&'a str]),
     Ints(&'a [i64]),
+    Times(&'a [Option<i64>]),
+    Blobs(&'a [&'a [u8]]),
 }
 
 impl<'a> From<&'a str> for Value<'a> {
@@ -39,6 +41,8 @@ pub(super) fn arguments(values: &[Value<'_>]) -> Result<PgArguments, sqlx::Error
             Value::Bool(yes) => arguments.add(yes),
             Value::Texts(texts) => arguments.add(texts),
             Value::Ints(numbers) => arguments.add(numbers),
+            Value::Times(times) => arguments.add(times),
+            Value::Blobs(blobs) => arguments.add(blobs),
         }
         .map_err(sqlx::Error::Encode)?;
     }
@@ -74,11 +78,8 @@ fn literal(sql: &mut String, value: &Value<'_>) {
         Value::Int(Some(number)) => append(sql, format_args!("'{number}'::bigint")),
         Value::Int(None) => sql.push_str("NULL::bigint"),
         Value::Bytes(bytes) => {
-            sql.push_str(r"E'\\x");
-            for byte in bytes {
-                append(sql, format_args!("{byte:02x}"));
-            }
-            sql.push_str("'::bytea");
+            hex(sql, bytes);
+            sql.push_str("::bytea");
         }
         Value::Bool(yes) => append(sql, format_args!("{yes}")),
         Value::Texts(texts) => {
@@ -91,7 +92,26 @@ fn literal(sql: &mut String, value: &Value<'_>) {
             });
             sql.push_str("::bigint[]");
         }
+        Value::Times(times) => {
+            array(sql, times, |sql, time| match time {
+                Some(time) => append(sql, format_args!("'{time}'")),
+                None => sql.push_str("NULL"),
+            });
+            sql.push_str("::bigint[]");
+        }
+        Value::Blobs(blobs) => {
+            array(sql, blobs, |sql, bytes| hex(sql, bytes));
+            sql.push_str("::bytea[]");
+        }
     }
+}
+
+fn hex(sql: &mut String, bytes: &[u8]) {
+    sql.push_str(r"E'\\x");
+    for byte in bytes {
+        append(sql, format_args!("{byte:02x}"));
+    }
+    sql.push('\'');
 }
 
 fn array<T>(sql: &mut String, items: &[T], mut item: impl FnMut(&mut String, &T)) {
@@ -147,6 +167,14 @@ mod tests {
         assert_eq!(
             written_out("$1 $2", &values),
             r"ARRAY[E'a',E'''']::text[] ARRAY['1','-1']::bigint[]"
+        );
+        let values = [
+            Value::Times(&[None, Some(1)]),
+            Value::Blobs(&[b"", b"\xff"]),
+        ];
+        assert_eq!(
+            written_out("$1 $2", &values),
+            r"ARRAY[NULL,'1']::bigint[] ARRAY[E'\\x',E'\\xff']::bytea[]"
         );
         assert_eq!(written_out("$10$1", &[Value::Bool(false)]), "$10false");
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 
-use changestore_core::{ChangeRecord, Key, QueryPlan, Timestamp};
+use changestore_core::{ChangeRecord, Etag, Key, NewRecord, QueryPlan, Timestamp};
 use sqlx::Database;
 
 use crate::flow::classify::Dialect;
@@ -30,6 +30,9 @@ pub(crate) trait Engine: fmt::Debug + Send + Sync + Sized + 'static {
     /// is closed and not given back.
     const ALTERS_SESSIONS: bool = false;
 
+    /// At most so many waiting puts without a condition become one statement; 1 for none.
+    const MOST_PUTS: usize = 1;
+
     /// Makes a connection what the statements need: one of its own (`is_own`), or one that is borrowed
     /// from the user's pool and goes back there.
     fn prepare(
@@ -51,8 +54,20 @@ pub(crate) trait Engine: fmt::Debug + Send + Sync + Sized + 'static {
     fn create_all(
         &self,
         connection: &mut Conn<Self>,
-        claims: &[ChangeRecord],
+        claims: &[&ChangeRecord],
     ) -> impl Future<Output = Result<Vec<Effect>, sqlx::Error>> + Send;
+
+    /// One attempt of several puts without a condition as one statement, all or none. No two are of one key. An
+    /// effect for each, in their order; none for one that did nothing, which is then asked alone.
+    fn put_all(
+        &self,
+        _connection: &mut Conn<Self>,
+        puts: &[Put<'_>],
+        _now: Timestamp,
+    ) -> impl Future<Output = Result<Vec<Option<Effect>>, sqlx::Error>> + Send {
+        let alone = vec![None; puts.len()];
+        async { Ok(alone) }
+    }
 
     /// The claims of a URI, in the order of the request ids.
     fn claims(
@@ -90,6 +105,17 @@ pub(crate) trait Engine: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// What became of a statement that failed, and of its connection.
     fn fate(&self, error: &sqlx::Error) -> Fate;
+}
+
+/// A put without a condition.
+#[cfg_attr(
+    not(feature = "postgres"),
+    allow(dead_code, reason = "only PostgreSQL puts several together")
+)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Put<'a> {
+    pub(crate) record: &'a NewRecord,
+    pub(crate) etag: &'a Etag,
 }
 
 /// What a failure leaves behind.

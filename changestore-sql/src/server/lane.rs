@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::job::{GarbageFrom, Job, Pending};
 use super::lanes::Shared;
 use super::line::Line;
-use super::work::{CreateAll, Work};
+use super::work::{Together, Work};
 use crate::flow::judge::{Effect, judge};
 use crate::flow::write::{Write, Written};
 
@@ -33,12 +33,30 @@ impl<E: Engine> Lane<E> {
         }
     }
 
-    pub(super) async fn run(mut self, first: Job) {
+    /// Does the first job for its caller, in the caller's own task: that spares two hops between tasks. A caller
+    /// that goes away in the middle leaves the lane to a task of its own.
+    pub(super) async fn run_for_caller(self, first: Job) {
         let shared = Arc::clone(&self.shared);
-        let mut next = Some(first);
-        while let Some(job) = next {
-            self.work_off(job).await;
-            next = shared.next_job(&mut self);
+        let mut visited = Visited(Some(self));
+        if let Some(lane) = &mut visited.0 {
+            lane.work_off(first, Others::Wait).await;
+            // If others wait, or there is garbage, that is no business of the caller's.
+            shared.end_if_idle(lane);
+        }
+    }
+
+    /// Does the first job in a task of its own, and then what waits.
+    pub(super) async fn run(mut self, first: Job) {
+        self.work_off(first, Others::Join).await;
+        self.run_on().await;
+    }
+
+    async fn run_on(mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.collect_if_due().await;
+        while let Some(job) = shared.next_job(&mut self) {
+            self.work_off(job, Others::Join).await;
+            self.collect_if_due().await;
         }
         if let Some(line) = self.line.take() {
             // The store was closed meanwhile.
@@ -46,16 +64,14 @@ impl<E: Engine> Lane<E> {
         }
     }
 
-    async fn work_off(&mut self, job: Job) {
+    async fn work_off(&mut self, job: Job, others: Others) {
         match job {
             Job::Write(pending) => {
-                let is_create = matches!(pending.ask, Write::Create(_));
-                if is_create && E::MOST_CREATES > 1 {
-                    self.create(pending).await;
+                if others == Others::Join && pending.ask.kin().is_some() {
+                    self.write_together(pending).await;
                 } else {
                     self.write(pending).await;
                 }
-                self.collect_if_due().await;
             }
             Job::Claims(pending) => self.read(pending).await,
             Job::Record(pending) => self.read(pending).await,
@@ -87,49 +103,50 @@ impl<E: Engine> Lane<E> {
         }
     }
 
-    /// A create, and with it those that wait, as one statement. If the server refuses that, each is done
-    /// alone, so that none fails for another's sake.
-    async fn create(&mut self, first: Pending<Write, Written>) {
-        let batch = self.shared.with_waiting_creates(first, E::MOST_CREATES);
-        if let [_] = batch.as_slice() {
-            for alone in batch {
-                self.write(alone).await;
-            }
-            return;
-        }
-        let since = batch.iter().map(|create| create.since).min();
+    /// A write, and with it those of its kind that wait, as one statement. If the server refuses that, each is
+    /// done alone, so that none fails for another's sake.
+    async fn write_together(&mut self, first: Pending<Write, Written>) {
+        let batch = self.shared.with_waiting(first);
+        let since = batch.iter().map(|pending| pending.since).min();
         let since = since.unwrap_or_else(Instant::now);
-        let mut claims = Vec::with_capacity(batch.len());
-        let mut replies = Vec::with_capacity(batch.len());
-        for create in batch {
-            if let Write::Create(claim) = create.ask {
-                claims.push(claim);
-                replies.push(create.reply);
-            }
-        }
-        let result = self.perform(&CreateAll(&claims), since, &mut replies).await;
-        let creates = claims.into_iter().map(Write::Create).zip(replies);
-        match result {
-            Some(Ok(effects)) => {
-                for ((write, reply), effect) in creates.zip(effects) {
-                    reply.send(judge(write, effect));
-                }
-                // Those who were just answered often create again at once; they make one batch if
-                // they get to run before the next job is taken.
-                yield_now().await;
-            }
-            Some(Err(Failure::Refused(_))) => {
-                for (ask, mut reply) in creates {
-                    reply.set_begun(false);
-                    self.write(Pending { ask, since, reply }).await;
-                }
-            }
+        let (writes, mut replies): (Vec<Write>, Vec<_>) = batch
+            .into_iter()
+            .map(|pending| (pending.ask, pending.reply))
+            .unzip();
+        let result = if writes.len() > 1 {
+            self.perform(&Together(&writes), since, &mut replies).await
+        } else {
+            Some(Ok(vec![None]))
+        };
+        let effects = match result {
+            Some(Ok(effects)) => effects,
+            Some(Err(Failure::Refused(_))) => vec![None; writes.len()],
             Some(Err(failure)) => {
-                for (_, reply) in creates {
+                for reply in replies {
                     reply.send(Err(failure.of_a_write()));
                 }
+                return;
             }
-            None => {}
+            None => return,
+        };
+        let mut alone = Vec::new();
+        let were_many = writes.len() > 1;
+        for ((ask, mut reply), effect) in writes.into_iter().zip(replies).zip(effects) {
+            if let Some(effect) = effect {
+                self.shared.garbage().count(&ask);
+                reply.send(judge(ask, effect));
+            } else {
+                reply.set_begun(false);
+                alone.push(Pending { ask, since, reply });
+            }
+        }
+        for pending in alone {
+            self.write(pending).await;
+        }
+        if were_many {
+            // Those who were just answered often write again at once; they make one batch if they get
+            // to run before the next job is taken.
+            yield_now().await;
         }
     }
 
@@ -142,6 +159,30 @@ impl<E: Engine> Lane<E> {
             if let Some(Ok(step)) = self.perform(&work, Instant::now(), &mut ()).await {
                 self.shared.garbage().advance(step.next);
             }
+        }
+    }
+}
+
+/// Whether other writes may become part of the same statement. They must not hang on a caller that may
+/// go away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Others {
+    Join,
+    Wait,
+}
+
+/// A lane in its caller's task. Dropped with the lane still in it, it gives the lane a task of its own.
+struct Visited<E: Engine>(Option<Lane<E>>);
+
+impl<E: Engine> Drop for Visited<E> {
+    fn drop(&mut self) {
+        if let Some(mut lane) = self.0.take_if(|lane| lane.is_counted) {
+            let shared = Arc::clone(&lane.shared);
+            shared.spawn(async move {
+                let deadline = Instant::now() + lane.shared.settings.operation_timeout;
+                lane.check(deadline).await;
+                lane.run_on().await;
+            });
         }
     }
 }

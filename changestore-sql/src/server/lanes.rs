@@ -3,11 +3,12 @@
 //! A job that finds a lane free starts it at once, on the connection that was used last. The others wait in
 //! the order in which they came. A lane that ends finds no job waiting, so none is forgotten.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use changestore_core::Result;
+use changestore_core::{Key, Result};
 use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -20,9 +21,9 @@ use super::line::{Line, Source};
 use super::settings::Settings;
 use crate::flow::garbage::Pace;
 use crate::flow::reply::{Reply, abandoned, closed};
-use crate::flow::write::{Write, Written};
+use crate::flow::write::{Kin, Write, Written};
 
-/// At most about so many bytes of metadata are created together (one claim more may come on top).
+/// At most about so many bytes are written together (one write more may come on top).
 const BATCH_BYTES: usize = 1 << 20;
 
 /// What the lanes of a store share.
@@ -39,8 +40,9 @@ pub(super) struct Shared<E: Engine> {
 }
 
 struct State<E: Engine> {
-    /// Creates wait by themselves, so that a lane can take many of them.
+    /// Writes that can become one statement wait by themselves, so that a lane can take many of them.
     creates: VecDeque<Pending<Write, Written>>,
+    puts: VecDeque<Pending<Write, Written>>,
     others: VecDeque<Job>,
     /// The last one was used last.
     idle: Vec<Line<E::Database>>,
@@ -54,25 +56,44 @@ struct State<E: Engine> {
 impl<E: Engine> State<E> {
     fn enqueue(&mut self, job: Job) {
         match job {
-            Job::Write(pending) if matches!(pending.ask, Write::Create(_)) => {
-                self.creates.push_back(pending);
-            }
+            Job::Write(pending) => match pending.ask.kin() {
+                Some(kin) => self.queue(kin).push_back(pending),
+                None => self.others.push_back(Job::Write(pending)),
+            },
             other => self.others.push_back(other),
+        }
+    }
+
+    fn queue(&mut self, kin: Kin) -> &mut VecDeque<Pending<Write, Written>> {
+        match kin {
+            Kin::Creates => &mut self.creates,
+            Kin::Puts => &mut self.puts,
         }
     }
 
     /// Whoever waits longest.
     fn dequeue(&mut self) -> Option<Job> {
-        match (self.creates.front(), self.others.front()) {
-            (Some(create), Some(other)) if other.since() < create.since => self.others.pop_front(),
-            (Some(_), _) => self.creates.pop_front().map(Job::Write),
-            (None, _) => self.others.pop_front(),
+        let create = self.creates.front().map(|pending| pending.since);
+        let put = self.puts.front().map(|pending| pending.since);
+        let other = self.others.front().map(Job::since);
+        let longest = [create, put, other].into_iter().flatten().min()?;
+        if create == Some(longest) {
+            self.creates.pop_front().map(Job::Write)
+        } else if put == Some(longest) {
+            self.puts.pop_front().map(Job::Write)
+        } else {
+            self.others.pop_front()
         }
     }
 
+    fn waiting(&self) -> usize {
+        self.creates.len() + self.puts.len() + self.others.len()
+    }
+
     fn take_waiting(&mut self) -> Vec<Job> {
-        let creates = self.creates.drain(..).map(Job::Write);
-        creates.chain(self.others.drain(..)).collect()
+        let writes = self.creates.drain(..).chain(self.puts.drain(..));
+        let writes = writes.map(Job::Write);
+        writes.chain(self.others.drain(..)).collect()
     }
 }
 
@@ -86,6 +107,7 @@ impl<E: Engine> Shared<E> {
             runtime: Handle::current(),
             state: Mutex::new(State {
                 creates: VecDeque::new(),
+                puts: VecDeque::new(),
                 others: VecDeque::new(),
                 idle: Vec::new(),
                 running: 0,
@@ -104,23 +126,36 @@ impl<E: Engine> Shared<E> {
         job: impl FnOnce(Pending<A, T>) -> Job,
     ) -> Result<T> {
         let (reply, answer) = Reply::new();
-        self.submit(job(Pending::new(ask, reply)));
+        if let Some((lane, job)) = self.enter(job(Pending::new(ask, reply))) {
+            // Outside of a tokio runtime there is no clock for the timeouts.
+            if Handle::try_current().is_ok() {
+                lane.run_for_caller(job).await;
+            } else {
+                self.spawn(lane.run(job));
+            }
+        }
         answer.await.unwrap_or_else(|_| Err(abandoned()))
     }
 
-    fn submit(self: &Arc<Self>, job: Job) {
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(task);
+    }
+
+    /// A lane for the job, or else the job waits.
+    fn enter(self: &Arc<Self>, job: Job) -> Option<(Lane<E>, Job)> {
         let mut state = self.state();
         if state.is_closed {
             drop(state);
             job.refuse(closed());
+            None
         } else if state.running < self.settings.connections.max(1) {
             state.running += 1;
             let line = state.idle.pop();
             drop(state);
-            self.runtime
-                .spawn(Lane::new(Arc::clone(self), line).run(job));
+            Some((Lane::new(Arc::clone(self), line), job))
         } else {
             state.enqueue(job);
+            None
         }
     }
 
@@ -133,12 +168,27 @@ impl<E: Engine> Shared<E> {
                 return Some(job);
             }
         }
+        self.end(&mut state, lane);
+        None
+    }
+
+    /// Ends a lane for which there is nothing to do.
+    pub(super) fn end_if_idle(self: &Arc<Self>, lane: &mut Lane<E>) {
+        if self.garbage().is_due() {
+            return;
+        }
+        let mut state = self.state();
+        if state.waiting() == 0 && !state.is_closed {
+            self.end(&mut state, lane);
+        }
+    }
+
+    fn end(self: &Arc<Self>, state: &mut State<E>, lane: &mut Lane<E>) {
         if let Some(line) = lane.line.take_if(|_| !state.is_closed) {
-            self.keep(&mut state, line);
+            self.keep(state, line);
         }
         lane.is_counted = false;
         state.running -= 1;
-        None
     }
 
     /// Keeps a connection on which nothing is under way.
@@ -146,7 +196,7 @@ impl<E: Engine> Shared<E> {
         state.idle.push(line);
         if !state.is_swept {
             state.is_swept = true;
-            self.runtime.spawn(sweep(Arc::downgrade(self)));
+            self.spawn(sweep(Arc::downgrade(self)));
         }
     }
 
@@ -175,21 +225,34 @@ impl<E: Engine> Shared<E> {
         task.await.unwrap_or_else(|_| Err(abandoned()))
     }
 
-    /// A create, and those that wait.
-    pub(super) fn with_waiting_creates(
+    /// A write, and those of its kind that wait, as far as one statement takes them.
+    pub(super) fn with_waiting(
         &self,
         first: Pending<Write, Written>,
-        at_most: usize,
     ) -> Vec<Pending<Write, Written>> {
+        let Some(kin) = first.ask.kin() else {
+            return vec![first];
+        };
+        let most = match kin {
+            Kin::Creates => E::MOST_CREATES,
+            Kin::Puts => E::MOST_PUTS,
+        };
         let mut bytes = first.ask.size();
+        let mut keys: HashSet<Key> = first.ask.document().cloned().into_iter().collect();
         let mut batch = vec![first];
         let mut state = self.state();
-        while batch.len() < at_most && bytes < BATCH_BYTES {
-            let Some(next) = state.creates.pop_front() else {
+        let queue = state.queue(kin);
+        while batch.len() < most && bytes < BATCH_BYTES {
+            // Two puts of one key are two statements, one after the other.
+            let is_another = |next: &mut Pending<Write, Written>| {
+                next.ask.document().is_none_or(|key| !keys.contains(key))
+            };
+            let Some(next) = queue.pop_front_if(is_another) else {
                 break;
             };
             if !next.reply.is_unwanted() {
                 bytes += next.ask.size();
+                keys.extend(next.ask.document().cloned());
                 batch.push(next);
             }
         }
@@ -312,7 +375,7 @@ impl<E: Engine> fmt::Debug for Shared<E> {
             .field("engine", &self.engine)
             .field("running", &state.running)
             .field("idle", &state.idle.len())
-            .field("waiting", &(state.creates.len() + state.others.len()))
+            .field("waiting", &state.waiting())
             .finish_non_exhaustive()
     }
 }

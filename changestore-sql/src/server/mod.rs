@@ -17,6 +17,8 @@ pub(crate) mod settings;
 pub(crate) mod store;
 mod work;
 
+#[cfg(feature = "postgres")]
+pub(crate) use engine::Put;
 pub(crate) use engine::{Engine, Fate, Setback};
 pub(crate) use line::Source;
 pub(crate) use settings::Settings;

@@ -116,19 +116,19 @@ impl<E: Engine> Lane<E> {
         work: &W,
         deadline: Instant,
     ) -> Result<W::Output, Option<Setback>> {
-        let mut line = self.line.take().expect("connected just before");
+        let line = self.line.as_mut().expect("connected just before");
+        // Until the answer is there: the caller may go away in the middle.
+        line.doubt();
         let now = self.shared.settings.clock.now();
         let attempt = work.attempt(&self.shared.engine, line.connection(), now);
         match timeout_at(deadline, attempt).await {
             Ok(result) => {
                 line.touch();
-                self.line = Some(line);
                 result.map_err(Some)
             }
             Err(_elapsed) => {
                 // It is in the middle of a statement.
-                line.discard();
-                self.shared.doubt_idle();
+                self.discard();
                 Err(None)
             }
         }
@@ -138,27 +138,36 @@ impl<E: Engine> Lane<E> {
     fn settle(&mut self, error: &sqlx::Error) -> Fate {
         let fate = self.shared.engine.fate(error);
         if matches!(fate, Fate::Lost | Fate::Unfit) {
-            if let Some(line) = self.line.take() {
-                line.discard();
-            }
-            self.shared.doubt_idle();
+            self.discard();
         }
         fate
+    }
+
+    /// Drops a connection that is of no more use. Others may have broken with it.
+    fn discard(&mut self) {
+        if let Some(line) = self.line.take() {
+            line.discard();
+        }
+        self.shared.doubt_idle();
     }
 
     /// Has a connection that can be trusted, or makes one; for as long as the operation has time, and the
     /// server is given time to be there.
     async fn connect(&mut self, since: Instant, deadline: Instant) -> Result<(), Failure> {
-        if let Some(mut line) = self.line.take() {
-            if line.is_alive(deadline).await {
-                self.line = Some(line);
-                return Ok(());
-            }
-            line.discard();
-            self.shared.doubt_idle();
+        self.check(deadline).await;
+        if self.line.is_none() {
+            self.line = Some(self.shared.open_in_time(since, deadline).await?);
         }
-        self.line = Some(self.shared.open_in_time(since, deadline).await?);
         Ok(())
+    }
+
+    /// Asks a connection that may be broken, or in the middle of what a caller has left, whether it is fit.
+    pub(super) async fn check(&mut self, deadline: Instant) {
+        if let Some(line) = &mut self.line
+            && !line.is_alive(deadline).await
+        {
+            self.discard();
+        }
     }
 
     fn timed_out(&self, was_sent: bool) -> Failure {

@@ -2,9 +2,9 @@
 
 use std::future::Future;
 
-use changestore_core::{ChangeRecord, Timestamp, limits};
+use changestore_core::{Timestamp, limits};
 
-use super::engine::{Conn, Engine, Setback};
+use super::engine::{Conn, Engine, Put, Setback};
 use super::job::{ClaimsOf, GarbageFrom, PageOf, RecordAt};
 use crate::flow::garbage::Step;
 use crate::flow::judge::Effect;
@@ -40,20 +40,34 @@ impl<E: Engine> Work<E> for Write {
     }
 }
 
-/// Creates that become one statement.
-pub(super) struct CreateAll<'a>(pub(super) &'a [ChangeRecord]);
+/// Writes of one kind that become one statement. Those of which it cannot tell what became are told none.
+pub(super) struct Together<'a>(pub(super) &'a [Write]);
 
-impl<E: Engine> Work<E> for CreateAll<'_> {
-    type Output = Vec<Effect>;
+impl<E: Engine> Work<E> for Together<'_> {
+    type Output = Vec<Option<Effect>>;
     const WRITES: bool = true;
 
     async fn attempt(
         &self,
         engine: &E,
         connection: &mut Conn<E>,
-        _now: Timestamp,
-    ) -> Result<Vec<Effect>, Setback> {
-        Ok(engine.create_all(connection, self.0).await?)
+        now: Timestamp,
+    ) -> Result<Vec<Option<Effect>>, Setback> {
+        let mut creates = Vec::new();
+        let mut puts = Vec::new();
+        for write in self.0 {
+            match write {
+                Write::Create(claim) => creates.push(claim),
+                Write::Put { record, etag, .. } => puts.push(Put { record, etag }),
+                _ => {}
+            }
+        }
+        if puts.is_empty() {
+            let effects = engine.create_all(connection, &creates).await?;
+            Ok(effects.into_iter().map(Some).collect())
+        } else {
+            Ok(engine.put_all(connection, &puts, now).await?)
+        }
     }
 }
 

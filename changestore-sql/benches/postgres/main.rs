@@ -1,0 +1,81 @@
+//! What the store costs beside the plain statement on a connection, on PostgreSQL.
+//!
+//! `cargo bench -p changestore-sql --features postgres --bench postgres [-- speed | size]`
+//!
+//! The server is that of `CHANGESTORE_POSTGRES_URL`, or one that is started for it. `speed` compares operations per
+//! second; `size` compares reads out of ten thousand rows with reads out of ten million, which it loads
+//! first (about 5 GB and some minutes; `ROWS=1000000` loads fewer).
+
+mod contenders;
+mod size;
+mod speed;
+
+use std::env;
+
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
+use tokio::runtime::{Builder, Runtime};
+
+fn main() {
+    let wanted: Vec<String> = env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .collect();
+    let is_wanted = |name: &str| wanted.iter().any(|part| part == name);
+    // Ends with the benchmark.
+    let mut own_server = None;
+    let url = env::var("CHANGESTORE_POSTGRES_URL").unwrap_or_else(|_| {
+        let server = engines::postgres::start().expect("a server");
+        own_server.insert(server).url()
+    });
+    let runtime = runtime();
+    let database = format!("bench_{}", std::process::id());
+    let version = runtime.block_on(create(&url, &database));
+    println!("{version}");
+    let own = in_database(&url, &database);
+    if wanted.is_empty() || is_wanted("speed") {
+        speed::compare(&runtime, &own);
+    }
+    if is_wanted("size") {
+        size::compare(&runtime, &own);
+    }
+    runtime.block_on(drop_database(&url, &database));
+}
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+}
+
+/// The same server, another database.
+fn in_database(url: &str, database: &str) -> String {
+    let (server, parameters) = url.split_once('?').unwrap_or((url, ""));
+    let (server, _) = server.rsplit_once('/').expect("a URL with a database");
+    format!("{server}/{database}?{parameters}")
+}
+
+async fn create(url: &str, database: &str) -> String {
+    let mut connection = PgConnection::connect(url).await.expect("a connection");
+    run(&mut connection, &format!("CREATE DATABASE {database}")).await;
+    sqlx::query_scalar("SELECT version()")
+        .fetch_one(&mut connection)
+        .await
+        .expect("a version")
+}
+
+async fn drop_database(url: &str, database: &str) {
+    let mut connection = PgConnection::connect(url).await.expect("a connection");
+    run(
+        &mut connection,
+        &format!("DROP DATABASE {database} WITH (FORCE)"),
+    )
+    .await;
+}
+
+async fn run(connection: &mut PgConnection, sql: &str) {
+    connection
+        .execute(sqlx::raw_sql(AssertSqlSafe(sql)))
+        .await
+        .expect("a statement of the benchmark");
+}
