@@ -16,8 +16,9 @@ use crate::value::{delta, etag, limit, pk, present_version, queue, request_id, s
 #[command(name = "changestore", version, max_term_width = 100, after_long_help = AFTER_HELP)]
 pub(crate) struct Cli {
     // Checked by `StoreUrl` and not by clap, whose errors repeat the value: it may hold a password.
-    /// The store: `sqlite:PATH` (with `?synchronous=normal` and the like), `mem:`, or the path of a
-    /// SQLite database.
+    /// The store: `sqlite:PATH` (with `?synchronous=normal` and the like), the path of an SQLite
+    /// database, `postgres://USER:PASSWORD@HOST/DATABASE`, `mysql://…`, or `mem:`. A password is
+    /// better given in the variable, which other users of the machine cannot see.
     #[arg(
         long,
         global = true,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::backend::{Access, StoreUrl};
+use crate::backend::StoreUrl;
 use crate::cli::SchemaCommand;
 use crate::failure::Result;
 use crate::output::Output;
@@ -43,7 +43,7 @@ pub(crate) async fn run(
             }
         }
         SchemaCommand::Apply => {
-            store.open(Access::Write).await?.close().await;
+            store.apply_schema().await?;
             let version = steps.last().map_or(0, |step| step.version);
             if output.is_json() {
                 output.object(&AppliedLine { version })?;

@@ -10,8 +10,8 @@ pub(super) struct Mem;
 
 #[async_trait]
 impl Backend for Mem {
-    fn scheme(&self) -> &'static str {
-        store_mem::BACKEND
+    fn schemes(&self) -> &'static [&'static str] {
+        &[store_mem::BACKEND]
     }
 
     fn check(&self, url: &str) -> Result<(), String> {
@@ -23,6 +23,10 @@ impl Backend for Mem {
 
     async fn open(&self, _url: &str, _access: Access) -> Result<Opened> {
         Ok(Opened::new(MemStore::new(), None))
+    }
+
+    async fn apply_schema(&self, _url: &str) -> Result<()> {
+        Ok(())
     }
 
     fn schema(&self) -> Vec<SchemaStep> {

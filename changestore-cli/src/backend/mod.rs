@@ -3,6 +3,12 @@
 //! A backend is one module here and one line in [`BACKENDS`].
 
 mod mem;
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -19,6 +25,10 @@ use crate::failure::Result;
 static BACKENDS: &[&dyn Backend] = &[
     #[cfg(feature = "sqlite")]
     &sqlite::Sqlite,
+    #[cfg(feature = "postgres")]
+    &postgres::Postgres,
+    #[cfg(feature = "mysql")]
+    &mysql::MySql,
     &mem::Mem,
 ];
 
@@ -35,14 +45,22 @@ pub(crate) const DEFAULT_URL: &str = if cfg!(feature = "sqlite") {
 /// What this program asks of a backend.
 #[async_trait]
 trait Backend: Sync {
-    /// What its URLs start with, without the colon; what follows is its own.
-    fn scheme(&self) -> &'static str;
+    /// What its URLs start with, without the colon; what follows is its own. The first is its name.
+    fn schemes(&self) -> &'static [&'static str];
+
+    /// Whether its URLs may hold a user and a password. If so, no error of its repeats them.
+    fn takes_a_user(&self) -> bool {
+        false
+    }
 
     /// Checks a URL without reaching for anything; the error says what is wrong with it.
     fn check(&self, url: &str) -> Result<(), String>;
 
-    /// Opens the store; to write, its schema is brought up to date.
+    /// Opens the store. Where it is the user's own file, writing creates it and its schema.
     async fn open(&self, url: &str, access: Access) -> Result<Opened>;
+
+    /// Brings the schema up to date.
+    async fn apply_schema(&self, url: &str) -> Result<()>;
 
     /// The steps that make its schema, oldest first; empty if it needs none.
     fn schema(&self) -> Vec<SchemaStep>;
@@ -114,8 +132,13 @@ impl StoreUrl {
         self.backend.open(&self.url, access).await
     }
 
+    pub(crate) async fn apply_schema(&self) -> Result<()> {
+        self.backend.apply_schema(&self.url).await
+    }
+
+    /// The name of the backend, whatever the URL calls it.
     pub(crate) fn scheme(&self) -> &'static str {
-        self.backend.scheme()
+        self.backend.schemes()[0]
     }
 
     pub(crate) fn schema(&self) -> Vec<SchemaStep> {
@@ -136,19 +159,23 @@ impl FromStr for StoreUrl {
             ));
         }
         let scheme = scheme(text).unwrap_or(PATH_SCHEME);
-        let backend = BACKENDS.iter().find(|backend| backend.scheme() == scheme);
+        let backend = BACKENDS
+            .iter()
+            .find(|backend| backend.schemes().contains(&scheme));
         let Some(&backend) = backend else {
-            let known: Vec<_> = BACKENDS.iter().map(|known| known.scheme()).collect();
+            let known: Vec<_> = BACKENDS.iter().map(|known| known.schemes()[0]).collect();
             let known = known.join(":, ");
             return Err(format!(
                 "this build has no store `{scheme}:`; it has {known}:"
             ));
         };
         // From here on an error may repeat the path, which is not to hold a password.
-        if names_a_user(text) {
-            return Err("no store of this build takes a user or password; \
-                        a path with `@` in it follows the colon without `//`"
-                .to_owned());
+        if names_a_user(text) && !backend.takes_a_user() {
+            return Err(format!(
+                "a store `{}:` takes no user or password; \
+                 a path with `@` in it follows the colon without `//`",
+                backend.schemes()[0]
+            ));
         }
         backend.check(text)?;
         let url = text.to_owned();
@@ -168,7 +195,7 @@ fn scheme(text: &str) -> Option<&str> {
 
 /// Whether the text is like `scheme://user:password@host`, whatever the scheme and the characters of
 /// the password. `scheme:///path` has no host, hence no user.
-fn names_a_user(text: &str) -> bool {
+pub(crate) fn names_a_user(text: &str) -> bool {
     let (_, behind) = text.split_once("//").unwrap_or_default();
     text.contains(':') && !behind.starts_with('/') && behind.contains('@')
 }
@@ -178,6 +205,8 @@ fn lacks_its_colon(text: &str) -> Option<&'static str> {
     match text.to_ascii_lowercase().as_str() {
         "mem" | "memory" | ":memory:" => Some("mem:"),
         "sqlite" => Some("sqlite:PATH"),
+        "postgres" | "postgresql" => Some("postgres://USER@HOST/DATABASE"),
+        "mysql" | "mariadb" => Some("mysql://USER@HOST/DATABASE"),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use async_trait::async_trait;
 use changestore_sql::{SqliteOptions, SqliteStore, schema};
 
+use super::sql::{message_of, steps};
 use super::{Access, Backend, Close, Opened, SchemaStep};
 use crate::failure::{Failure, Result};
 
@@ -11,16 +12,14 @@ pub(super) struct Sqlite;
 
 #[async_trait]
 impl Backend for Sqlite {
-    fn scheme(&self) -> &'static str {
-        "sqlite"
+    fn schemes(&self) -> &'static [&'static str] {
+        &["sqlite"]
     }
 
     fn check(&self, url: &str) -> Result<(), String> {
         match SqliteOptions::new(url) {
             Ok(_) => Ok(()),
-            Err(error) => Err(error
-                .message()
-                .map_or_else(|| error.to_string(), str::to_owned)),
+            Err(error) => Err(message_of(&error)),
         }
     }
 
@@ -44,15 +43,14 @@ impl Backend for Sqlite {
         Ok(Opened::new(store.clone(), Some(Box::new(store))))
     }
 
+    async fn apply_schema(&self, url: &str) -> Result<()> {
+        // A file is the store's alone: whoever opens it to write brings it up to date.
+        self.open(url, Access::Write).await?.close().await;
+        Ok(())
+    }
+
     fn schema(&self) -> Vec<SchemaStep> {
-        let steps = schema::sqlite().iter();
-        steps
-            .map(|step| SchemaStep {
-                version: step.version,
-                name: step.name,
-                sql: step.sql,
-            })
-            .collect()
+        steps(schema::sqlite())
     }
 }
 

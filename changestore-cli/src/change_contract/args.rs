@@ -1,6 +1,6 @@
 //! What can be said behind `changestore change-contract`, and its help.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use changestore_sql::contract::{MIN_RETENTION, Mode};
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser as _};
@@ -40,6 +40,20 @@ pub(crate) enum ChangeContractCommand {
     Changes(ChangesArgs),
 }
 
+impl ChangeContractCommand {
+    /// The database that it is about.
+    pub(super) fn db(&self) -> &Path {
+        match self {
+            Self::Status { database }
+            | Self::Bump { database, .. }
+            | Self::Disable { database }
+            | Self::Export { database, .. } => &database.db,
+            Self::Enable(args) => &args.database.db,
+            Self::Changes(args) => &args.db,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Database {
     /// The SQLite database.
@@ -77,7 +91,7 @@ pub(crate) struct EnableArgs {
     pub(crate) config: Option<PathBuf>,
 
     /// How many changes the log keeps; 1,000,000 at first.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(MIN_RETENTION..=i64::MAX.unsigned_abs()))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u64).range(MIN_RETENTION..=i64::MAX.unsigned_abs()))]
     pub(crate) retention: Option<u64>,
 }
 
@@ -125,11 +139,11 @@ pub(crate) struct ChangesArgs {
     pub(crate) follow: bool,
 
     /// At most so many rows; the rest comes with the next call.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), conflicts_with = "follow")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..), conflicts_with = "follow")]
     pub(crate) limit: Option<u32>,
 
     /// Changes that are read at once. The cursor is stored after each batch.
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..), default_value_t = 10_000)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..), default_value_t = 10_000)]
     pub(crate) batch: u32,
 }
 

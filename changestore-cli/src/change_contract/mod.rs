@@ -8,11 +8,12 @@ mod lines;
 mod plan;
 mod status;
 
-use anyhow::Error;
+use anyhow::{Error, anyhow};
 use changestore_core::ErrorKind;
 use changestore_sql::contract::{ContractOwner, SchemaGuard};
 use serde::Serialize;
 
+use crate::backend::names_a_user;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, Printable};
 
@@ -33,6 +34,12 @@ struct ExportedLine<'a> {
 
 /// Runs the command.
 pub(crate) async fn run(command: &ChangeContractCommand, output: &mut Output) -> Result<()> {
+    // What comes next repeats the path, which is not to hold a password.
+    if names_a_user(&command.db().to_string_lossy()) {
+        return Err(Failure::usage(anyhow!(
+            "--db takes the path of an SQLite database, not a URL with a user or password"
+        )));
+    }
     match command {
         ChangeContractCommand::Status { database } => {
             // Whoever only looks may look at anything.

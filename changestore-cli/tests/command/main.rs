@@ -11,6 +11,8 @@ mod memory;
 mod pipes;
 mod readme;
 mod sample;
+#[cfg(all(feature = "mysql", feature = "postgres"))]
+mod servers;
 #[cfg(unix)]
 mod signals;
 mod slips;

@@ -18,8 +18,14 @@ fn a_store_without_its_colon_is_no_file() {
         let message = refused(&["--store", store, "doc", "put", "a", "b", "c"]);
         assert!(message.contains("say `mem:`"), "{message}");
     }
-    let message = refused(&["--store", "sqlite", "doc", "put", "a", "b", "c"]);
-    assert!(message.contains("say `sqlite:PATH`"), "{message}");
+    for (store, words) in [
+        ("sqlite", "say `sqlite:PATH`"),
+        ("postgres", "say `postgres://"),
+        ("mariadb", "say `mysql://"),
+    ] {
+        let message = refused(&["--store", store, "doc", "put", "a", "b", "c"]);
+        assert!(message.contains(words), "{message}");
+    }
     let place = Workplace::new();
     place.run(["--store", "./mem", "schema", "apply"]).ok();
     assert!(place.path("mem").exists());
@@ -31,7 +37,14 @@ fn a_user_and_password_are_never_repeated() {
         "sqlite://scott:hunter2@host/x.db",
         "sqlite://scott:hun/ter2@host/x.db",
         "mem://scott:hunter2@host",
-        "postgres://scott:hunter2@host/d",
+        "postgres://scott:hunter2@host:port/d",
+        "postgres://scott:hun/ter2@host/d",
+        "postgres://scott:hunter2@host/d?pasword=hunter2",
+        "postgres://scott:hunter2@host/d?connections=hunter2",
+        "mysql://scott:hunter2@host",
+        "mariadb://scott:hunter2@host:port/d",
+        "mysql://scott:hunter2@host/d?ssl-mode=hunter2",
+        "oracle://scott:hunter2@host/d",
         "no scheme://scott:hunter2@host/d",
         "//scott:hunter2@host/d",
     ] {
@@ -45,6 +58,19 @@ fn a_user_and_password_are_never_repeated() {
                 assert!(!message.contains(secret), "{message}");
             }
         }
+    }
+    for command in [
+        &["status"][..],
+        &["enable"],
+        &["bump", "--reason", "r"],
+        &["disable"],
+        &["export", "--to", "copy.db"],
+        &["changes", "--family", "f"],
+    ] {
+        let db = ["--db", "sqlite://scott:hunter2@host/x.db"];
+        let message = refused(&[&["change-contract"], command, &db].concat());
+        assert!(message.contains("--db takes the path"), "{message}");
+        assert!(!message.contains("hunter2"), "{message}");
     }
     let place = Workplace::new();
     place
@@ -84,6 +110,7 @@ fn what_is_given_is_read_before_a_store_is_created() {
 #[test]
 fn a_number_out_of_range_is_told_its_range() {
     let put = ["doc", "put", "a", "b", "c"];
+    let contract = ["change-contract", "changes", "--db", "d", "--family", "f"];
     let from_0 = "expected a whole number from 0 to ";
     for (arguments, option, value, expected) in [
         (&put[..], "--if-version", "-1", from_0),
@@ -109,6 +136,8 @@ fn a_number_out_of_range_is_told_its_range() {
         ),
         (&["doc", "query", "a"], "--limit", "-1", from_0),
         (&["doc", "query", "a"], "--limit", "1.5", from_0),
+        (&contract, "--limit", "-1", "not in 1..="),
+        (&contract, "--batch", "-1", "not in 1..="),
         (
             &put,
             "--expire-at",
