@@ -1,9 +1,14 @@
 //! What a poll and the reading of changed rows cost, beside what they are built on.
 //!
-//! `cargo bench -p changestore-sql --features sqlite --bench contract_poll` prints two tables in Markdown. Each number is
-//! the median over rounds in which all candidates take turns, so that what else the machine does meets them
-//! alike. `--quick` takes smaller tables; it is for looking whether it runs.
+//! ```sh
+//! cargo bench -p changestore-sql --features sqlite --bench contract_poll -- [polls|rows] [ROWS [LOG_ENTRIES]]
+//! ```
+//!
+//! prints two tables in Markdown, or one of them. Polls are measured with 1,000 rows and entries, and with ROWS (1,000,000) and
+//! LOG_ENTRIES (1,000,000); changed rows among ROWS. Each number is the median over rounds in which all candidates take
+//! turns, so that what else the machine does meets them alike, each on a connection of its own.
 
+use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,15 +18,24 @@ use changestore_sql::contract::{
 };
 use rusqlite::Connection;
 use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use tempfile::TempDir;
+
+const POLL_ROUNDS: u32 = 1_000;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     // Cargo passes `--bench` along.
-    let quick = std::env::args().any(|argument| argument == "--quick");
-    unchanged(if quick { 20_000 } else { 1_000_000 }).await;
-    changed(if quick { 50_000 } else { 1_000_000 }).await;
+    let mut sizes = std::env::args().filter_map(|argument| argument.parse().ok());
+    let rows = sizes.next().unwrap_or(1_000_000);
+    let entries = sizes.next().unwrap_or(1_000_000);
+    let asked = |name: &str| std::env::args().any(|argument| argument == name);
+    if !asked("rows") {
+        unchanged(rows, entries).await;
+    }
+    if !asked("polls") {
+        changed(rows).await;
+    }
 }
 
 fn median(mut times: Vec<Duration>) -> f64 {
@@ -83,15 +97,16 @@ async fn open(path: &Path) -> (ContractReader, Cursor) {
     (reader, cursor)
 }
 
-/// A poll of a family that did not change: nothing was committed at all, or another table was written to.
-async fn unchanged(large: i64) {
+/// A poll of a family that did not change: nothing was committed at all, or another table was written to, once or
+/// so often that the log is longer than the family's list of tables.
+async fn unchanged(rows: i64, entries: i64) {
     println!(
-        "| tracked tables | rows | log entries | `PRAGMA data_version`, µs | poll, µs | ratio | poll after a write elsewhere, µs | ratio |"
+        "| tracked tables | rows | log entries | `PRAGMA data_version`, µs | poll, µs | ratio | after a write elsewhere, µs | ratio | after 1,000 writes elsewhere, µs | ratio |"
     );
-    println!("|---:|---:|---:|---:|---:|---:|---:|---:|");
+    println!("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (tables, rows, entries) in [1, 20, 200]
         .into_iter()
-        .flat_map(|tables| [(tables, 1_000, 1_000), (tables, large, large)])
+        .flat_map(|tables| [(tables, 1_000, 1_000), (tables, rows, entries)])
     {
         let folder = tempfile::tempdir().unwrap();
         let writer = archive(&folder, tables, rows, entries).await;
@@ -103,41 +118,46 @@ async fn unchanged(large: i64) {
             .await
             .unwrap();
         let (mut reader, cursor) = open(&path).await;
-        let (mut other, behind) = open(&path).await;
-        let (mut versions, mut polls, mut elsewhere) = (vec![], vec![], vec![]);
-        for round in 0..2_000_u32 {
-            let begun = Instant::now();
-            let version: i64 = sqlx::query_scalar("PRAGMA data_version")
-                .fetch_one(&mut plain)
-                .await
-                .unwrap();
-            versions.push(begun.elapsed());
-            black_box(version);
-
-            // The other one's cursor stays behind a sequence that has gone on, which is the dearer case.
-            if round == 1_000 {
-                writer
-                    .execute("UPDATE elsewhere SET n = n + 1 WHERE id = 1", [])
-                    .unwrap();
+        let mut line = format!("| {tables} | {rows} | {entries} |");
+        // The cursor stays where it was: the dearer case once the sequence has gone on.
+        for (place, writes) in [0, 1, 999].into_iter().enumerate() {
+            for _ in 0..writes {
+                let update = "UPDATE elsewhere SET n = n + 1 WHERE id = 1";
+                writer.execute(update, []).unwrap();
             }
-            let (reader, cursor, times) = if round < 1_000 {
-                (&mut reader, &cursor, &mut polls)
-            } else {
-                (&mut other, &behind, &mut elsewhere)
-            };
-            let begun = Instant::now();
-            let poll = reader.poll(Some(cursor)).await.unwrap();
-            times.push(begun.elapsed());
-            assert!(matches!(poll, Poll::Unchanged { .. }));
+            let (version, poll) = polls(&mut plain, &mut reader, &cursor).await;
+            if place == 0 {
+                let _ = write!(line, " {version:.1} |");
+            }
+            let _ = write!(line, " {poll:.1} | {:.2} |", poll / version);
         }
-        let (version, poll, elsewhere) = (median(versions), median(polls), median(elsewhere));
-        println!(
-            "| {tables} | {rows} | {entries} | {version:.1} | {poll:.1} | {:.2} | {elsewhere:.1} | {:.2} |",
-            poll / version,
-            elsewhere / version,
-        );
+        println!("{line}");
     }
     println!();
+}
+
+/// The medians of `PRAGMA data_version` and of a poll.
+async fn polls(
+    plain: &mut SqliteConnection,
+    reader: &mut ContractReader,
+    cursor: &Cursor,
+) -> (f64, f64) {
+    let (mut versions, mut polls) = (vec![], vec![]);
+    for _ in 0..POLL_ROUNDS {
+        let begun = Instant::now();
+        let version: i64 = sqlx::query_scalar("PRAGMA data_version")
+            .fetch_one(&mut *plain)
+            .await
+            .unwrap();
+        versions.push(begun.elapsed());
+        black_box(version);
+
+        let begun = Instant::now();
+        let poll = reader.poll(Some(cursor)).await.unwrap();
+        polls.push(begun.elapsed());
+        assert!(matches!(poll, Poll::Unchanged { .. }));
+    }
+    (median(versions), median(polls))
 }
 
 /// The same read, as one would write it by hand for this one table.
@@ -179,51 +199,69 @@ fn by_hand(connection: &Connection, cursor: &Cursor) -> Vec<ByHand> {
     rows.map(Result::unwrap).collect()
 }
 
+const COLUMNS: &[&str] = &["id", "title", "state", "n"];
+
+/// The ways to read changed rows, each with a reader like ours: a connection of its own, and nothing cached that another
+/// one wrote.
+const WAYS: usize = 4;
+
 /// Changed rows, spread over all of the table.
 async fn changed(rows: i64) {
     println!(
-        "| changed rows | rusqlite join by hand, µs | poll (keys), µs | ratio | poll and rows, one snapshot, µs | ratio |"
+        "| changed rows | rusqlite join by hand, µs | fetch: poll and rows, µs | ratio | snapshot: poll and rows, µs | ratio | poll: keys alone, µs | ratio |"
     );
-    println!("|---:|---:|---:|---:|---:|---:|");
+    println!("|---:|---:|---:|---:|---:|---:|---:|---:|");
     let folder = tempfile::tempdir().unwrap();
     let writer = archive(&folder, 1, rows, 1_000).await;
     let path = folder.path().join("archive.db");
-    let (mut reader, mut cursor) = open(&path).await;
-    // A reader like ours: a connection of its own, and nothing cached that another one wrote.
     let hand_reader = Connection::open(&path).unwrap();
-    for (k, rounds) in [(10_i64, 301), (1_000, 61), (10_000, 15)] {
-        let (mut hand, mut keys, mut both) = (vec![], vec![], vec![]);
+    let (mut fetching, mut cursor) = open(&path).await;
+    let (mut snapshots, _) = open(&path).await;
+    let (mut polling, _) = open(&path).await;
+    for (k, rounds) in [(10_i64, 401_u32), (1_000, 101), (10_000, 25)] {
+        let mut times = [const { vec![] }; WAYS];
         for round in 0..rounds {
             let step = rows / k;
             let update = "UPDATE t0 SET n = n + 1 WHERE id % ?1 = ?2";
-            writer.execute(update, [step, round % step]).unwrap();
-
-            let begun = Instant::now();
-            let found = by_hand(&hand_reader, &cursor);
-            hand.push(begun.elapsed());
-
-            let begun = Instant::now();
-            let poll = reader.poll(Some(&cursor)).await.unwrap();
-            keys.push(begun.elapsed());
-            assert!(matches!(&poll, Poll::Rows(changes) if changes.rows.len() == found.len()));
-
-            let begun = Instant::now();
-            let mut snapshot = reader.snapshot(Some(&cursor)).await.unwrap();
-            let read = snapshot
-                .rows("t0", &["id", "title", "state", "n"])
-                .await
+            let written = writer
+                .execute(update, [step, i64::from(round) % step])
                 .unwrap();
-            let poll = snapshot.end().await.unwrap();
-            both.push(begun.elapsed());
-            assert_eq!(read.len(), found.len());
-            black_box((read, found));
-            cursor = poll.next().cloned().unwrap();
+            let mut next = None;
+            // Whoever comes first finds less in the system's cache.
+            for turn in 0..WAYS {
+                let way = (turn + round as usize) % WAYS;
+                let begun = Instant::now();
+                let read = match way {
+                    0 => black_box(by_hand(&hand_reader, &cursor)).len(),
+                    1 => {
+                        let wanted = [("t0", COLUMNS)];
+                        let fetched = fetching.fetch(Some(&cursor), &wanted).await.unwrap();
+                        black_box(&fetched);
+                        next = fetched.poll.next().cloned();
+                        fetched.rows("t0").len()
+                    }
+                    2 => {
+                        let mut snapshot = snapshots.snapshot(Some(&cursor)).await.unwrap();
+                        let read = black_box(snapshot.rows("t0", COLUMNS).await.unwrap());
+                        snapshot.end().await.unwrap();
+                        read.len()
+                    }
+                    _ => match polling.poll(Some(&cursor)).await.unwrap() {
+                        Poll::Rows(changes) => changes.rows.len(),
+                        other => panic!("{other:?}"),
+                    },
+                };
+                times[way].push(begun.elapsed());
+                assert_eq!(read, written);
+            }
+            cursor = next.unwrap();
         }
-        let (hand, keys, both) = (median(hand), median(keys), median(both));
+        let [hand, fetch, snapshot, keys] = times.map(median);
         println!(
-            "| {k} | {hand:.0} | {keys:.0} | {:.2} | {both:.0} | {:.2} |",
+            "| {k} | {hand:.0} | {fetch:.0} | {:.2} | {snapshot:.0} | {:.2} | {keys:.0} | {:.2} |",
+            fetch / hand,
+            snapshot / hand,
             keys / hand,
-            both / hand
         );
     }
 }

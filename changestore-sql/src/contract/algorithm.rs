@@ -65,8 +65,8 @@ impl Question<'_> {
             return Ok(None);
         };
         match self.observe(connection, &verified.tables).await {
-            Ok(Some(observed)) if verified.holds(&observed) => {
-                self.conclude(observed, verified).map(Some)
+            Ok(Some((observed, entries))) if verified.holds(&observed) => {
+                self.conclude(observed, &entries, verified).map(Some)
             }
             Ok(_) => Ok(None),
             // The contract is gone, or of another version.
@@ -82,19 +82,22 @@ impl Question<'_> {
         memory: &mut Option<Verified>,
     ) -> Result<Poll> {
         *memory = None;
-        let unarmed = match condition(connection, self.family).await? {
+        let (unarmed, last_changes) = match condition(connection, self.family).await? {
             Condition::Unusable(reason) => return Ok(Poll::Rebuild { reason, next: None }),
-            Condition::Unarmed(table) => Some(RebuildReason::Unarmed(table)),
-            Condition::Armed => None,
+            Condition::Usable {
+                unarmed,
+                last_changes,
+            } => (unarmed, last_changes),
         };
-        let tables = tables(connection, self.family).await?;
-        let Some(observed) = self.observe(connection, &tables).await.map_err(failed)? else {
+        let tables = tables(connection, self.family, last_changes).await?;
+        let observed = self.observe(connection, &tables).await;
+        let Some((observed, entries)) = observed.map_err(failed)? else {
             let reason = RebuildReason::Absent;
             return Ok(Poll::Rebuild { reason, next: None });
         };
-        if let Some(reason) = unarmed {
+        if let Some(table) = unarmed {
             return Ok(Poll::Rebuild {
-                reason,
+                reason: RebuildReason::Unarmed(table),
                 next: Some(observed.seen.now),
             });
         }
@@ -102,14 +105,14 @@ impl Question<'_> {
             return Err(unknown_family(connection, self.family).await);
         }
         let verified = Verified::new(tables, &observed.seen.now);
-        self.conclude(observed, memory.insert(verified))
+        self.conclude(observed, &entries, memory.insert(verified))
     }
 
     async fn observe(
         &self,
         connection: &mut SqliteConnection,
         tables: &Tables,
-    ) -> Result<Option<Observed>, sqlx::Error> {
+    ) -> Result<Option<(Observed, Vec<u8>)>, sqlx::Error> {
         observe(
             connection,
             self.family,
@@ -122,8 +125,13 @@ impl Question<'_> {
     }
 
     /// What the decision comes down to for the consumer.
-    fn conclude(&self, observed: Observed, verified: &Verified) -> Result<Poll> {
-        let Observed { seen, entries, .. } = observed;
+    pub(super) fn conclude(
+        &self,
+        observed: Observed,
+        entries: &[u8],
+        verified: &Verified,
+    ) -> Result<Poll> {
+        let seen = observed.seen;
         match decide(self.cursor, &seen) {
             Decision::Unchanged => Ok(Poll::Unchanged { next: seen.now }),
             Decision::Rebuild(reason) => Ok(Poll::Rebuild {
@@ -131,7 +139,7 @@ impl Question<'_> {
                 next: Some(seen.now),
             }),
             Decision::Rows => {
-                let batch = Batch::unpack(&entries, &verified.tables.by_id)?;
+                let batch = Batch::unpack(entries, &verified.tables.by_id)?;
                 let full = u32::try_from(batch.entries).is_ok_and(|read| read >= self.at_most);
                 let more = full && seen.last.is_some_and(|last| batch.last < last);
                 let mut next = seen.now;

@@ -78,7 +78,55 @@ pub struct Changes {
 
 /// A log entry: sequence value, table, operation, key.
 #[derive(Deserialize)]
-struct LogEntry(i64, i64, i64, Packed);
+pub(super) struct LogEntry(i64, i64, i64, Packed);
+
+/// The latest entry of each key, and what was found with it.
+pub(super) struct LatestChanges<'a, T> {
+    tables: &'a HashMap<i64, Table>,
+    latest: HashMap<(i64, RowKey), (i64, Operation, &'a Table, T)>,
+}
+
+impl<'a, T> LatestChanges<'a, T> {
+    /// Of entries of these tables.
+    pub(super) fn new(tables: &'a HashMap<i64, Table>) -> Self {
+        let latest = HashMap::new();
+        Self { tables, latest }
+    }
+
+    /// # Errors
+    /// [`Corrupt`](changestore_core::ErrorKind::Corrupt) for what no trigger of the contract writes.
+    pub(super) fn add(&mut self, entry: LogEntry, found: T) -> Result<()> {
+        let LogEntry(seq, table_id, code, Packed(key)) = entry;
+        let table = self.tables.get(&table_id);
+        let table = table.ok_or_else(|| unreadable(seq, "it is of an unknown table"))?;
+        let operation = Operation::from_code(code);
+        let operation = operation.ok_or_else(|| unreadable(seq, "its op is not 1, 2 or 3"))?;
+        let key = RowKey::decode(key, table.key_columns.len())
+            .ok_or_else(|| unreadable(seq, "its key is not of its table's shape"))?;
+        let place = (table_id, key);
+        if self.latest.get(&place).is_none_or(|(last, ..)| *last < seq) {
+            self.latest.insert(place, (seq, operation, table, found));
+        }
+        Ok(())
+    }
+
+    /// In the order of the log.
+    pub(super) fn into_sorted(self) -> impl Iterator<Item = (RowChange, T)> {
+        let mut latest: Vec<_> = self.latest.into_iter().collect();
+        latest.sort_unstable_by_key(|(_, (seq, ..))| *seq);
+        latest
+            .into_iter()
+            .map(|((_, key), (_, operation, table, found))| {
+                let change = RowChange {
+                    table: Arc::clone(&table.name),
+                    key_columns: Arc::clone(&table.key_columns),
+                    key,
+                    operation,
+                };
+                (change, found)
+            })
+    }
+}
 
 /// A batch of log entries, as packed by the statement that reads them.
 pub(super) struct Batch {
@@ -100,28 +148,12 @@ impl Batch {
                 .with_source(error)
         })?;
         let (count, last) = (entries.len(), entries.last().map_or(0, |entry| entry.0));
-        let mut latest = HashMap::with_capacity(count);
-        for LogEntry(seq, table_id, code, Packed(key)) in entries {
-            let table = tables.get(&table_id);
-            let table = table.ok_or_else(|| unreadable(seq, "it is of an unknown table"))?;
-            let operation = Operation::from_code(code);
-            let operation = operation.ok_or_else(|| unreadable(seq, "its op is not 1, 2 or 3"))?;
-            let key = RowKey::decode(key, table.key_columns.len())
-                .ok_or_else(|| unreadable(seq, "its key is not of its table's shape"))?;
-            latest.insert((table_id, key), (seq, operation, table));
+        let mut latest = LatestChanges::new(tables);
+        for entry in entries {
+            latest.add(entry, ())?;
         }
-        let mut latest: Vec<_> = latest.into_iter().collect();
-        latest.sort_unstable_by_key(|(_, (seq, ..))| *seq);
-        let rows = latest
-            .into_iter()
-            .map(|((_, key), (_, operation, table))| RowChange {
-                table: Arc::clone(&table.name),
-                key_columns: Arc::clone(&table.key_columns),
-                key,
-                operation,
-            });
         Ok(Self {
-            rows: rows.collect(),
+            rows: latest.into_sorted().map(|(change, ())| change).collect(),
             entries: count,
             last,
         })

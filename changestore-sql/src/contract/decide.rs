@@ -11,12 +11,12 @@ use super::cursor::Cursor;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RebuildReason {
-    /// There is no contract in the archive, or not all of it. It stays so until the owner enables it.
+    /// There is no contract in the archive, or not all of it is there and as it was created. It stays so until the owner enables it.
     Absent,
     /// The contract is of a version that this reader does not know.
     UnknownVersion(i64),
-    /// A table of the family is not tracked, or its triggers are missing or altered: changes since then are
-    /// not recorded. It stays so until the owner, or any writable open of the store, re-arms it. The log's
+    /// A table of the family is not tracked, or its triggers are not those that it needs as it is now: some are
+    /// missing or altered, or it has another key or one more unique index. Changes since then may not be recorded. It stays so until the owner, or any writable open of the store, re-arms it. The log's
     /// own trigger missing names the log.
     Unarmed(String),
     /// The consumer has no cursor yet.

@@ -7,6 +7,7 @@
 //! language can use.
 
 // The owner's side, and the journal.
+mod armed;
 mod export;
 mod failure;
 mod guard;
@@ -31,15 +32,19 @@ mod value;
 
 // The reader's side.
 mod algorithm;
+#[cfg(test)]
+mod at_once;
 mod changes;
 mod cursor;
 mod decide;
+mod fetch;
 mod follow;
 mod identity;
 mod observe;
 mod packed;
 mod reader;
 mod rows;
+mod shape;
 mod snapshot;
 mod verify;
 mod wake;
@@ -48,6 +53,7 @@ pub use algorithm::Poll;
 pub use changes::{Changes, Operation, RowChange};
 pub use cursor::Cursor;
 pub use decide::RebuildReason;
+pub use fetch::Fetched;
 pub use follow::Follow;
 pub use guard::SchemaGuard;
 pub use identity::FileIdentity;

@@ -15,39 +15,80 @@ use super::identity::FileIdentity;
 use super::packed;
 use super::verify::Tables;
 
-/// The most numbers past the cursor for which it is cheaper to look at each log entry than at each table.
-const SHORT_GAP: i64 = 32;
+/// Where the latest change of each table is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LastChanges {
+    /// In a contract of this crate's: up to the last checkpoint all in one small table, and behind it in at most 64
+    /// entries. Going through both takes less time than looking up each of the family's tables.
+    Positions,
+    /// In the table that every contract has, in rows that are large.
+    Tables,
+}
 
-/// `?1` the identifiers of the family's tables, `?2` the cursor's sequence, `?3` the most log entries, `?4` the
-/// family, `?5` the most numbers past the cursor for which the log itself can tell whether there is a change.
+impl LastChanges {
+    /// The latest change of the family's tables if it is after the cursor. What was written is asked whether it
+    /// is of the family: few tables are written between two polls, however many the family has.
+    const fn latest(self) -> &'static str {
+        match self {
+            Self::Positions => {
+                "SELECT max(seq) FROM (
+                   SELECT max(p.value) AS seq FROM change_contract_positions p
+                   WHERE p.id > 0 AND p.value > ?2 AND EXISTS (
+                     SELECT 1 FROM change_contract_definitions d JOIN change_contract_families f
+                       ON f.family = ?4 AND f.table_name = d.table_name
+                     WHERE d.table_id = p.id)
+                   UNION ALL
+                   SELECT max(e.seq) FROM change_contract_entries e
+                   WHERE e.seq > max(?2,
+                       (SELECT p.value FROM change_contract_positions p WHERE p.id = 0))
+                     AND EXISTS (
+                       SELECT 1 FROM change_contract_definitions d JOIN change_contract_families f
+                         ON f.family = ?4 AND f.table_name = d.table_name
+                       WHERE d.table_id = e.table_id))"
+            }
+            Self::Tables => {
+                "SELECT max(t.last_seq) FROM change_contract_tables t
+                 WHERE t.table_id IN (SELECT value FROM json_each(?1))"
+            }
+        }
+    }
+}
+
+/// What a decision needs, as `seen` in one row. `?1` the identifiers of the family's tables, `?2` the cursor's
+/// sequence, `?4` the family.
+pub(super) fn seen(last_changes: LastChanges) -> String {
+    let latest = last_changes.latest();
+    format!(
+        "seen AS MATERIALIZED (
+           SELECT p.schema_version, s.epoch, s.generation, q.value, q.pruned_through,
+             s.contract_version,
+             CASE WHEN q.value > ?2 THEN (
+               SELECT count(*) FROM change_contract_families f WHERE f.family = ?4) END AS listed,
+             CASE WHEN q.value > ?2 THEN ({latest}) END AS last
+           FROM change_contract_state s, change_contract_sequence q, pragma_schema_version p)"
+    )
+}
+
+/// The columns that [`observed`] reads, of `seen`. `?5` whether there are tables in table mode.
+pub(super) const SEEN_COLUMNS: &str = "schema_version, epoch, generation, value, pruned_through,
+       contract_version, listed, last,
+       CASE WHEN ?5 AND last > ?2 THEN (
+         SELECT t.table_name FROM change_contract_tables t
+         WHERE t.table_id IN (SELECT value FROM json_each(?1))
+           AND t.mode = 'table' AND t.last_seq > ?2 LIMIT 1) END
+         AS table_mode";
+
+/// As `seen`, and `?3` the most log entries.
 ///
 /// The log's entries come packed into one text, because each row that crosses over from the connection's thread
 /// costs more than its reading. `+l.table_id` keeps the planner on the log's own order. A bare `LIMIT ?3` would have
 /// SQLite prepare the statement anew for each bound value, which takes thirty times as long as the statement.
-static OBSERVE: LazyLock<String> = LazyLock::new(|| {
+fn statement(last_changes: LastChanges) -> String {
     let entry = packed::array_sql(&["seq", "table_id", "op"], &["row_key".to_owned()]);
+    let seen = seen(last_changes);
     format!(
-        "WITH seen AS MATERIALIZED (
-       SELECT p.schema_version, s.epoch, s.generation, q.value, q.pruned_through,
-         s.contract_version,
-         CASE WHEN q.value <= ?2 THEN NULL
-         WHEN q.value - ?2 <= ?5 AND ?2 >= q.pruned_through THEN (
-           SELECT max(l.seq) FROM change_contract_log l
-           WHERE l.seq > ?2 AND EXISTS (
-             SELECT 1 FROM change_contract_tables t
-             JOIN change_contract_families f ON f.table_name = t.table_name
-             WHERE t.table_id = l.table_id AND f.family = ?4))
-         ELSE (
-           SELECT max(t.last_seq) FROM change_contract_tables t
-           WHERE t.table_id IN (SELECT value FROM json_each(?1))) END AS last,
-         CASE WHEN q.value > ?2 THEN (
-           SELECT count(*) FROM change_contract_families f WHERE f.family = ?4) END AS listed
-       FROM change_contract_state s, change_contract_sequence q, pragma_schema_version p)
-     SELECT schema_version, epoch, generation, value, pruned_through, contract_version, listed, last,
-       CASE WHEN last > ?2 THEN (
-         SELECT t.table_name FROM change_contract_tables t
-         WHERE t.table_id IN (SELECT value FROM json_each(?1))
-           AND t.mode = 'table' AND t.last_seq > ?2 LIMIT 1) END,
+        "WITH {seen}
+     SELECT {SEEN_COLUMNS},
        CASE WHEN last > ?2 THEN (
          SELECT group_concat({entry}) FROM (
            SELECT l.seq, l.table_id, l.op, l.row_key FROM change_contract_log l
@@ -56,7 +97,10 @@ static OBSERVE: LazyLock<String> = LazyLock::new(|| {
            ORDER BY l.seq LIMIT +?3)) END
      FROM seen"
     )
-});
+}
+
+static OF_OURS: LazyLock<String> = LazyLock::new(|| statement(LastChanges::Positions));
+static OF_OTHERS: LazyLock<String> = LazyLock::new(|| statement(LastChanges::Tables));
 
 /// What the statement saw.
 #[derive(Debug)]
@@ -66,11 +110,9 @@ pub(super) struct Observed {
     /// How many tables the family has, where that matters.
     pub(super) listed: Option<i64>,
     pub(super) seen: Seen,
-    /// The log's entries, packed; nothing where there are none.
-    pub(super) entries: Vec<u8>,
 }
 
-/// Sees everything at once. The contract must be of version 1 and whole: what is wrong otherwise is
+/// Sees everything at once, and the log's entries, packed. The contract must be of version 1 and whole: what is wrong otherwise is
 /// SQLite's error.
 pub(super) async fn observe(
     connection: &mut SqliteConnection,
@@ -79,22 +121,29 @@ pub(super) async fn observe(
     cursor: Option<&Cursor>,
     file: FileIdentity,
     at_most: u32,
-) -> Result<Option<Observed>, sqlx::Error> {
+) -> Result<Option<(Observed, Vec<u8>)>, sqlx::Error> {
     // Without a cursor nothing can be after it.
     let seq = cursor.map_or(i64::MAX, |cursor| cursor.seq);
-    let row = sqlx::query(OBSERVE.as_str())
+    let statement = match tables.last_changes {
+        LastChanges::Positions => &OF_OURS,
+        LastChanges::Tables => &OF_OTHERS,
+    };
+    let row = sqlx::query(statement.as_str())
         .bind(tables.ids.as_str())
         .bind(seq)
         .bind(at_most)
         .bind(family)
-        .bind(if tables.journaled { SHORT_GAP } else { -1 })
+        .bind(!tables.journaled)
         .fetch_optional(connection)
         .await?;
-    row.map(|row| observed(&row, file)).transpose()
+    let Some(row) = row else { return Ok(None) };
+    let entries: Option<&[u8]> = row.try_get(9)?;
+    let entries = entries.map(<[u8]>::to_vec).unwrap_or_default();
+    Ok(Some((observed(&row, file)?, entries)))
 }
 
-fn observed(row: &SqliteRow, file: FileIdentity) -> Result<Observed, sqlx::Error> {
-    let entries: Option<&[u8]> = row.try_get(9)?;
+/// What is in the [`SEEN_COLUMNS`], which come first in the row.
+pub(super) fn observed(row: &SqliteRow, file: FileIdentity) -> Result<Observed, sqlx::Error> {
     Ok(Observed {
         version: row.try_get(5)?,
         listed: row.try_get(6)?,
@@ -110,6 +159,5 @@ fn observed(row: &SqliteRow, file: FileIdentity) -> Result<Observed, sqlx::Error
             last: row.try_get(7)?,
             table_mode: row.try_get(8)?,
         },
-        entries: entries.map(<[u8]>::to_vec).unwrap_or_default(),
     })
 }

@@ -73,6 +73,11 @@ fn real_sql(value: &str) -> String {
 
 /// Parses arrays that stand side by side, with commas between them.
 pub(super) fn arrays<T: for<'de> Deserialize<'de>>(packed: &[u8]) -> serde_json::Result<Vec<T>> {
+    list(packed)
+}
+
+/// Parses the elements of a list, with commas between them.
+pub(super) fn list<T: for<'de> Deserialize<'de>>(packed: &[u8]) -> serde_json::Result<T> {
     let mut text = Vec::with_capacity(packed.len() + 2);
     text.push(b'[');
     text.extend_from_slice(packed);

@@ -1,6 +1,8 @@
 //! The reader: opens an archive, polls it, and starts snapshots.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use changestore_core::{Error, ErrorKind, Result};
@@ -10,6 +12,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use super::algorithm::{Poll, Question};
 use super::cursor::Cursor;
 use super::failure::failed;
+use super::fetch::Fetched;
 use super::follow::Follow;
 use super::identity::FileIdentity;
 use super::snapshot::Snapshot;
@@ -136,6 +139,53 @@ impl ContractReader {
             None => question.ask(&mut transaction, &mut self.verified).await?,
         };
         Ok(Snapshot::new(transaction, poll, self.verified.as_ref()))
+    }
+
+    /// The same as [`poll`](Self::poll), and the changed rows of these tables as they were at that moment, these
+    /// columns of each: all in one statement as a rule. For each table name its columns.
+    ///
+    /// A row is found by exactly its key: 1, '1', 1.0 and x'31' are four keys, and `a` is not `A` whatever the
+    /// collation. What is absent was deleted. Where composite keys hold a REAL that is not whole, a BLOB or text with
+    /// control characters, the rows are read in a [`snapshot`](Self::snapshot).
+    ///
+    /// # Errors
+    /// As [`poll`](Self::poll). [`Configuration`](ErrorKind::Configuration) where a table has no such
+    /// column, [`Corrupt`](ErrorKind::Corrupt) where a text is not UTF-8.
+    pub async fn fetch(
+        &mut self,
+        cursor: Option<&Cursor>,
+        wanted: &[(&str, &[&str])],
+    ) -> Result<Fetched> {
+        if let Some(fetched) = self.fetch_at_once(cursor, wanted).await? {
+            return Ok(fetched);
+        }
+        let mut snapshot = self.snapshot(cursor).await?;
+        let mut rows = HashMap::new();
+        for (table, columns) in wanted {
+            rows.insert(Arc::from(*table), snapshot.rows(table, columns).await?);
+        }
+        Ok(Fetched::new(snapshot.end().await?, rows))
+    }
+
+    /// In one statement, if that can do it.
+    pub(super) async fn fetch_at_once(
+        &mut self,
+        cursor: Option<&Cursor>,
+        wanted: &[(&str, &[&str])],
+    ) -> Result<Option<Fetched>> {
+        self.reopen_if_replaced().await?;
+        let Some(verified) = &self.verified else {
+            return Ok(None);
+        };
+        let question = Question {
+            family: &self.family,
+            cursor,
+            file: self.file,
+            at_most: self.batch,
+        };
+        question
+            .fetch_verified(&mut self.connection, verified, wanted)
+            .await
     }
 
     /// Waits for changes, one after the other, from the cursor on.

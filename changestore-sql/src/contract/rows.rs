@@ -135,24 +135,47 @@ impl<'a> RowSource<'a> {
         self.unpack(packed, keys.len(), found)
     }
 
-    /// A key's place, and if its row is there 1 and the row's columns; all rows in one text.
-    fn packed_row(&self, place: &str) -> String {
-        let key = quoted(&self.table.key_columns[0]);
-        let columns: Vec<_> = self
-            .columns
-            .iter()
-            .map(|column| format!("t.{}", quoted(column)))
-            .collect();
+    /// The SELECT of the row with this key, a log's entry, packed. A composite key must have no REAL that is not
+    /// whole, no BLOB and no text with control characters: what the log has as an object.
+    pub(super) fn row_of(&self, row_key: &str) -> String {
+        let composite = self.table.key_columns.len() > 1;
+        let exactly = self.exactly(|place| {
+            if composite {
+                format!("{row_key} ->> {place}")
+            } else {
+                row_key.to_owned()
+            }
+        });
         format!(
-            "group_concat(CASE WHEN t.{key} IS NULL THEN json_array({place}) ELSE {} END)",
-            packed::array_sql(&[place, "1"], &columns),
+            "SELECT {} FROM {} t WHERE {exactly}",
+            packed::array_sql(&[], &self.column_names()),
+            quoted(&self.table.name),
         )
     }
 
-    /// The row of exactly a key. The first comparison is under the key's own collation, so that SQLite can use
-    /// its index; the others tell 1 from 1.0 and under NOCASE `a` from `A`.
+    fn column_names(&self) -> Vec<String> {
+        let names = self.columns.iter();
+        names.map(|name| format!("t.{}", quoted(name))).collect()
+    }
+
+    /// A key's place, and if its row is there 1 and the row's columns; all rows in one text.
+    fn packed_row(&self, place: &str) -> String {
+        let key = quoted(&self.table.key_columns[0]);
+        format!(
+            "group_concat(CASE WHEN t.{key} IS NULL THEN json_array({place}) ELSE {} END)",
+            packed::array_sql(&[place, "1"], &self.column_names()),
+        )
+    }
+
     fn join(&self, part: impl Fn(usize) -> String) -> String {
-        let mut join = format!("LEFT JOIN {} t ON ", quoted(&self.table.name));
+        let table = quoted(&self.table.name);
+        format!("LEFT JOIN {table} t ON {}", self.exactly(part))
+    }
+
+    /// That `t` is the row of exactly a key. The first comparison is under the key's own collation, so that SQLite can
+    /// use its index; the others tell 1 from 1.0 and under NOCASE `a` from `A`.
+    fn exactly(&self, part: impl Fn(usize) -> String) -> String {
+        let mut exactly = String::new();
         let columns = self
             .table
             .key_columns
@@ -162,15 +185,15 @@ impl<'a> RowSource<'a> {
             let and = if place == 0 { "" } else { " AND " };
             let (column, part) = (format!("t.{}", quoted(column)), part(place));
             let _ = write!(
-                join,
+                exactly,
                 "{and}{column} = ({part}) COLLATE {} AND typeof({column}) = typeof({part})",
                 collation.as_str(),
             );
             if collation.merges() {
-                let _ = write!(join, " AND {column} = ({part}) COLLATE BINARY");
+                let _ = write!(exactly, " AND {column} = ({part}) COLLATE BINARY");
             }
         }
-        join
+        exactly
     }
 
     /// The rows of so many keys, in their order.

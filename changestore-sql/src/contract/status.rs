@@ -6,13 +6,13 @@ use changestore_core::Result;
 use serde::Serialize;
 use sqlx::sqlite::SqliteConnection;
 
+use super::armed::{Armed, why_unarmed};
 use super::failure::failed;
 use super::installed::{Definition, Installed, Position, armed};
 use super::objects;
 use super::plan::Mode;
 use super::replace::uncovered;
 use super::table_info::TableInfo;
-use super::tracked::Tracked;
 
 pub use super::objects::Presence;
 
@@ -100,58 +100,19 @@ async fn table(
     connection: &mut SqliteConnection,
     installed: &Installed,
     definition: &Definition,
-    armed: &BTreeMap<String, (String, String)>,
+    armed: &Armed,
 ) -> Result<TableStatus> {
     let mode = definition.mode.parse::<Mode>()?;
     let key_columns = definition.key_columns.as_deref();
     let key_columns = key_columns.and_then(|names| serde_json::from_str(names).ok());
-    let unarmed = match Tracked::find(connection, &definition.name, mode).await {
-        Err(error) => Some(error.to_string()),
-        Ok(table) => unarmed(&table, installed, definition, armed),
-    };
     Ok(TableStatus {
         table_id: definition.id,
         name: definition.name.clone(),
         mode,
         key_columns: key_columns.unwrap_or_default(),
         last_seq: definition.last_seq,
-        unarmed,
+        unarmed: why_unarmed(connection, installed, definition, armed).await?,
     })
-}
-
-fn unarmed(
-    table: &Tracked,
-    installed: &Installed,
-    definition: &Definition,
-    armed: &BTreeMap<String, (String, String)>,
-) -> Option<String> {
-    let expected = table.triggers(definition.id);
-    for trigger in expected.all() {
-        match armed.get(&trigger.name) {
-            None => return Some(format!("the trigger {} is missing", trigger.name)),
-            Some((on, _)) if *on != table.info.name => {
-                return Some(format!("the trigger {} is on the table {on}", trigger.name));
-            }
-            Some((_, sql)) if *sql != trigger.sql => {
-                return Some(format!(
-                    "the trigger {} was altered, or the table has another shape now",
-                    trigger.name
-                ));
-            }
-            Some(_) => {}
-        }
-        if installed
-            .triggers
-            .get(&trigger.name)
-            .is_none_or(|(_, sql)| *sql != trigger.sql)
-        {
-            return Some(format!(
-                "the trigger {} is not the recorded one",
-                trigger.name
-            ));
-        }
-    }
-    None
 }
 
 async fn warn_of_table(

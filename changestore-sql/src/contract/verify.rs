@@ -14,7 +14,8 @@ use sqlx::sqlite::SqliteConnection;
 use super::cursor::Cursor;
 use super::decide::RebuildReason;
 use super::failure::failed;
-use super::observe::Observed;
+use super::observe::{LastChanges, Observed};
+use super::shape;
 
 /// The version of the contract that this reader knows.
 const VERSION: i64 = 1;
@@ -109,6 +110,7 @@ pub(super) struct Tables {
     listed: i64,
     /// Whether every change of theirs has its entry in the log: all are in rows mode.
     pub(super) journaled: bool,
+    pub(super) last_changes: LastChanges,
     /// A JSON array of the identifiers.
     pub(super) ids: String,
 }
@@ -149,9 +151,11 @@ impl Verified {
 pub(super) enum Condition {
     /// No cursor can be had from it.
     Unusable(RebuildReason),
-    /// A table, or the log, has not got its triggers.
-    Unarmed(String),
-    Armed,
+    Usable {
+        /// A table, or the log, that has not got its triggers.
+        unarmed: Option<String>,
+        last_changes: LastChanges,
+    },
 }
 
 /// Steps 1 and 2, up to the cursor.
@@ -179,16 +183,35 @@ pub(super) async fn condition(
             return Ok(Condition::Unusable(RebuildReason::UnknownVersion(other)));
         }
     }
-    let unarmed: Option<String> = sqlx::query_scalar(UNARMED)
+    let is_ours = shape::is_ours(connection).await?;
+    if is_ours && shape::is_broken(connection).await? {
+        return Ok(Condition::Unusable(RebuildReason::Absent));
+    }
+    let mut unarmed: Option<String> = sqlx::query_scalar(UNARMED)
         .bind(family)
         .fetch_optional(&mut *connection)
         .await
         .map_err(failed)?;
-    Ok(unarmed.map_or(Condition::Armed, Condition::Unarmed))
+    if is_ours && unarmed.is_none() {
+        unarmed = shape::unarmed_table(connection, family).await?;
+    }
+    let last_changes = if is_ours {
+        LastChanges::Positions
+    } else {
+        LastChanges::Tables
+    };
+    Ok(Condition::Usable {
+        unarmed,
+        last_changes,
+    })
 }
 
 /// The family's tables that are tracked; none where there is no such family.
-pub(super) async fn tables(connection: &mut SqliteConnection, family: &str) -> Result<Tables> {
+pub(super) async fn tables(
+    connection: &mut SqliteConnection,
+    family: &str,
+    last_changes: LastChanges,
+) -> Result<Tables> {
     let rows = sqlx::query(TRACKED)
         .bind(family)
         .fetch_all(&mut *connection)
@@ -225,6 +248,7 @@ pub(super) async fn tables(connection: &mut SqliteConnection, family: &str) -> R
         by_id,
         listed,
         journaled,
+        last_changes,
         ids,
     })
 }

@@ -265,6 +265,22 @@ async fn of_ours(reader: &mut ContractReader, cursor: Option<&Cursor>) -> Answer
     }
 }
 
+/// What is fetched in one statement is what a snapshot reads, row by row.
+async fn fetched_is_the_same(reader: &mut ContractReader, cursor: Option<&Cursor>, log: &str) {
+    let wanted: Vec<_> = TABLES
+        .iter()
+        .map(|(table, _, columns)| (*table, *columns))
+        .collect();
+    let fetched = reader.fetch(cursor, &wanted).await.unwrap();
+    let mut snapshot = reader.snapshot(cursor).await.unwrap();
+    assert_eq!(fetched.poll, *snapshot.poll(), "at\n{log}");
+    for (table, columns) in wanted {
+        let rows = snapshot.rows(table, columns).await.unwrap();
+        assert_eq!(fetched.rows(table), rows, "{table}, at\n{log}");
+    }
+    snapshot.end().await.unwrap();
+}
+
 /// As `SELECT *` gives them.
 fn python_columns(table: &str) -> &'static [&'static str] {
     match table {
@@ -311,6 +327,7 @@ async fn history(seed: u64, oracle: &mut Oracle, template: &Path) {
                 of_python(&theirs),
                 "ours and the contract's own SQL, at\n{log}"
             );
+            fetched_is_the_same(reader, given.as_ref(), log).await;
             let polled = reader.poll(given.as_ref()).await.unwrap();
             let keys = match &polled {
                 Poll::Rows(changes) => changes.rows.len(),

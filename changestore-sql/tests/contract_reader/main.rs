@@ -10,4 +10,5 @@ mod keys;
 mod oracle;
 mod random;
 mod reasons;
+mod shape;
 mod typed;

@@ -1,0 +1,70 @@
+//! Whether a tracked table is armed: it has exactly the triggers that its present shape asks for.
+//!
+//! The owner's status and the reader both ask here, so that what the one shows the other says. What
+//! the triggers should be follows from the table as it is now. A unique index that was added since, or another
+//! key, therefore disarms a table whose triggers nobody has touched.
+
+use std::collections::BTreeMap;
+
+use changestore_core::{ErrorKind, Result};
+use sqlx::sqlite::SqliteConnection;
+
+use super::installed::{Definition, Installed};
+use super::plan::Mode;
+use super::tracked::Tracked;
+
+/// The contract's triggers that the database has: table and SQL by name.
+pub(super) type Armed = BTreeMap<String, (String, String)>;
+
+/// Why the table is not armed, for people; none if it is.
+pub(super) async fn why_unarmed(
+    connection: &mut SqliteConnection,
+    installed: &Installed,
+    definition: &Definition,
+    armed: &Armed,
+) -> Result<Option<String>> {
+    let mode = definition.mode.parse::<Mode>()?;
+    match Tracked::find(connection, &definition.name, mode).await {
+        Ok(table) => Ok(difference(&table, installed, definition, armed)),
+        // It can be tracked no more.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidArgument { .. }) => {
+            Ok(Some(error.to_string()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn difference(
+    table: &Tracked,
+    installed: &Installed,
+    definition: &Definition,
+    armed: &Armed,
+) -> Option<String> {
+    if table.key_columns() != definition.key_columns {
+        return Some("its key is another one than was recorded".to_owned());
+    }
+    let expected = table.triggers(definition.id);
+    for trigger in expected.all() {
+        match armed.get(&trigger.name) {
+            None => return Some(format!("the trigger {} is missing", trigger.name)),
+            Some((on, _)) if *on != table.info.name => {
+                return Some(format!("the trigger {} is on the table {on}", trigger.name));
+            }
+            Some((_, sql)) if *sql != trigger.sql => {
+                return Some(format!(
+                    "the trigger {} was altered, or the table has another shape now",
+                    trigger.name
+                ));
+            }
+            Some(_) => {}
+        }
+        let recorded = installed.triggers.get(&trigger.name);
+        if recorded.is_none_or(|(_, sql)| *sql != trigger.sql) {
+            return Some(format!(
+                "the trigger {} is not the recorded one",
+                trigger.name
+            ));
+        }
+    }
+    None
+}

@@ -1,0 +1,195 @@
+//! A fetch takes one statement: these cases have no transaction to fall back on.
+
+use super::{
+    ChangedRow, ContractOwner, ContractPlan, ContractReader, Cursor, Fetched, Mode, Operation,
+    Poll, RebuildReason, RowKey, SchemaGuard, Value,
+};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _};
+use tempfile::TempDir;
+
+struct Archive {
+    writer: SqliteConnection,
+    reader: ContractReader,
+    cursor: Cursor,
+    _folder: TempDir,
+}
+
+impl Archive {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.db");
+        let mut writer = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true)
+            .connect()
+            .await
+            .unwrap();
+        let schema = "CREATE TABLE one(id INTEGER PRIMARY KEY, v);
+             CREATE TABLE two(a TEXT NOT NULL COLLATE NOCASE, b NOT NULL, v, PRIMARY KEY(a, b));
+             CREATE TABLE counted(v)";
+        sqlx::raw_sql(schema).execute(&mut writer).await.unwrap();
+        let plan = ContractPlan::new()
+            .with_table("one", Mode::Rows)
+            .with_table("two", Mode::Rows)
+            .with_table("counted", Mode::Table)
+            .with_family("rows", ["one", "two"])
+            .with_family("all", ["one", "two", "counted"]);
+        let owner = ContractOwner::open(&path, SchemaGuard::Unchecked)
+            .await
+            .unwrap();
+        owner.enable(&plan).await.unwrap();
+        let mut reader = ContractReader::open(&path, "rows").await.unwrap();
+        let cursor = reader.poll(None).await.unwrap().next().cloned().unwrap();
+        Self {
+            writer,
+            reader,
+            cursor,
+            _folder: folder,
+        }
+    }
+
+    async fn write(&mut self, sql: &'static str) {
+        let done = sqlx::raw_sql(sql).execute(&mut self.writer).await;
+        done.unwrap();
+    }
+
+    /// By one statement, or none.
+    async fn fetch_at_once(&mut self) -> Option<Fetched> {
+        let wanted: [(&str, &[&str]); 2] = [("one", &["v"]), ("two", &["b", "v"])];
+        let cursor = Some(&self.cursor);
+        self.reader.fetch_at_once(cursor, &wanted).await.unwrap()
+    }
+}
+
+fn row(key: RowKey, operation: Operation, values: Option<&[Value]>) -> ChangedRow {
+    ChangedRow {
+        key,
+        operation,
+        values: values.map(<[Value]>::to_vec),
+    }
+}
+
+fn key(parts: Value, of: usize) -> RowKey {
+    RowKey::decode(parts, of).unwrap()
+}
+
+#[tokio::test]
+async fn one_statement_decides_and_reads_the_rows() {
+    let mut archive = Archive::new().await;
+    let unchanged = archive.fetch_at_once().await.unwrap();
+    assert!(matches!(unchanged.poll, Poll::Unchanged { .. }));
+
+    archive
+        .write(
+            "INSERT INTO one VALUES (1, 0.1), (2, 'gone'); UPDATE one SET v = x'00' WHERE id = 1;
+             DELETE FROM one WHERE id = 2;
+             INSERT INTO two VALUES ('A', 9223372036854775807, 'x'), ('b\"{', 1.0, NULL);
+             UPDATE two SET a = 'a' WHERE v = 'x'",
+        )
+        .await;
+    let fetched = archive.fetch_at_once().await.unwrap();
+    assert!(matches!(&fetched.poll, Poll::Rows(changes) if changes.rows.len() == 5));
+    let int = Value::Integer;
+    let text = |text: &str| Value::Text(text.to_owned());
+    assert_eq!(
+        fetched.rows("one"),
+        [
+            row(
+                key(int(1), 1),
+                Operation::Update,
+                Some(&[Value::Blob(vec![0])])
+            ),
+            row(key(int(2), 1), Operation::Delete, None),
+        ]
+    );
+    let two = |json: &str| key(text(json), 2);
+    assert_eq!(
+        fetched.rows("two"),
+        [
+            row(
+                two(r#"["b\"{",1.0]"#),
+                Operation::Insert,
+                Some(&[Value::Real(1.0), Value::Null])
+            ),
+            row(two(r#"["A",9223372036854775807]"#), Operation::Delete, None),
+            row(
+                two(r#"["a",9223372036854775807]"#),
+                Operation::Insert,
+                Some(&[int(i64::MAX), text("x")])
+            ),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn keys_that_sql_cannot_tell_are_left_to_a_snapshot() {
+    for parts in ["'k', 0.5", "'k', x'31'", "'k', 9e999", "char(0), 1"] {
+        let mut archive = Archive::new().await;
+        let insert = format!("INSERT INTO two VALUES ({parts}, 'v')");
+        sqlx::raw_sql(AssertSqlSafe(insert))
+            .execute(&mut archive.writer)
+            .await
+            .unwrap();
+        assert!(archive.fetch_at_once().await.is_none(), "{parts}");
+        let wanted: [(&str, &[&str]); 1] = [("two", &["v"])];
+        let cursor = Some(&archive.cursor);
+        let fetched = archive.reader.fetch(cursor, &wanted).await.unwrap();
+        let values = fetched.rows("two")[0].values.clone();
+        assert_eq!(values, Some(vec![Value::Text("v".into())]), "{parts}");
+    }
+}
+
+/// Every batch ends where it may, and together they are all.
+#[tokio::test]
+async fn batches_of_all_sizes() {
+    for batch in [1, 2, 127, 128, 129, 300, 1_000] {
+        let mut archive = Archive::new().await;
+        archive.reader = archive.reader.with_batch(batch);
+        archive
+            .write(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+                 INSERT INTO one SELECT i, -i FROM n",
+            )
+            .await;
+        let mut rows = Vec::new();
+        loop {
+            let fetched = archive.fetch_at_once().await.unwrap();
+            let Poll::Rows(changes) = &fetched.poll else {
+                panic!("{fetched:?}")
+            };
+            assert!(changes.rows.len() <= batch as usize);
+            assert_eq!(changes.rows.len(), fetched.rows("one").len());
+            rows.extend_from_slice(fetched.rows("one"));
+            archive.cursor = changes.next.clone();
+            if !changes.more {
+                break;
+            }
+        }
+        let expected = (1..=400).map(|id| {
+            let values = [Value::Integer(-id)];
+            row(key(Value::Integer(id), 1), Operation::Insert, Some(&values))
+        });
+        assert_eq!(rows, expected.collect::<Vec<_>>(), "batches of {batch}");
+        let end = archive.fetch_at_once().await.unwrap();
+        assert!(matches!(end.poll, Poll::Unchanged { .. }), "{end:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_changed_table_in_table_mode_is_no_rows() {
+    let mut archive = Archive::new().await;
+    let path = archive.reader.path().to_path_buf();
+    archive.reader = ContractReader::open(path, "all").await.unwrap();
+    archive.reader.poll(None).await.unwrap();
+    archive.write("INSERT INTO one VALUES (1, 1)").await;
+    let fetched = archive.fetch_at_once().await.unwrap();
+    assert_eq!(fetched.rows("one").len(), 1);
+    archive.write("INSERT INTO counted VALUES (1)").await;
+    let fetched = archive.fetch_at_once().await.unwrap();
+    assert!(matches!(
+        &fetched.poll,
+        Poll::Rebuild { reason: RebuildReason::TableMode(table), .. } if table == "counted"
+    ));
+    assert!(fetched.rows("one").is_empty());
+}
