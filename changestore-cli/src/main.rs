@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "sqlite")]
+mod audience;
 mod backend;
 #[cfg(feature = "sqlite")]
 mod change_contract;

@@ -155,7 +155,8 @@ be read any more by its key was deleted. `rebuild` says that the log cannot tell
 tables of the family are to be read anew. `unchanged` says that no row was written.
 
 The next cursor is put into the cursor's file when everything before it was printed, so what was
-interrupted is printed again. Where there is no such file, there is no cursor: that is a rebuild.";
+interrupted is printed again. Where there is no such file, there is no cursor: that is a rebuild.
+A cursor's file is for one reader at a time: a file `.lock` beside it keeps others away.";
 
 const CHANGES_EXAMPLES: &str = "\
 Examples:

@@ -7,7 +7,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::args::ChangesArgs;
+use super::cursor_lock::CursorLock;
 use super::cursor_place::CursorPlace;
+use crate::audience::Audience;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, Printable};
@@ -43,6 +45,7 @@ enum DecisionLine<'a> {
 
 /// Runs the command.
 pub(super) async fn run(args: &ChangesArgs, output: &mut Output) -> Result<()> {
+    let _lock = args.cursor.as_ref().map(CursorLock::take).transpose()?;
     let cursor = args
         .cursor
         .as_ref()
@@ -103,6 +106,7 @@ async fn follow(
     answers: &mut Answers<'_>,
 ) -> Result<()> {
     let mut interrupt = Interrupt::listen();
+    let audience = Audience::watch();
     let mut follow = reader.follow(cursor);
     loop {
         // Never between the rows and their cursor.
@@ -112,6 +116,10 @@ async fn follow(
                 // It has passed over what was written elsewhere.
                 answers.store(follow.cursor())?;
                 return Err(Failure::Stopped(signal));
+            }
+            () = audience.gone() => {
+                answers.store(follow.cursor())?;
+                return Err(Failure::BrokenPipe);
             }
             poll = follow.next() => poll.map_err(Failure::failed)?,
         };

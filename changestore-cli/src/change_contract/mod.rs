@@ -2,6 +2,7 @@
 
 mod args;
 mod changes;
+mod cursor_lock;
 mod cursor_place;
 mod enable;
 mod lines;

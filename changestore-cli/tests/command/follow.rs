@@ -144,3 +144,65 @@ fn a_follower_goes_on_at_its_cursor_and_ends_with_its_reader() {
     assert_eq!((ended.status, &*ended.stderr), (Some(141), ""));
     assert_eq!(contract(&place, CHANGES).ok(), "insert  threads  [3]\n");
 }
+
+/// Nothing is written that could fail: the pipe itself tells.
+#[cfg(unix)]
+#[test]
+fn an_idle_follower_ends_with_its_reader() {
+    let place = Workplace::new();
+    tracked(&place);
+    let mut following = Following::start(&place, CHANGES);
+    assert_eq!(following.line(), "rebuild  there is no cursor yet");
+    following.lines = None;
+    let ended = following.ended();
+    assert_eq!((ended.status, &*ended.stderr), (Some(141), ""));
+}
+
+/// Where there is no pipe there is nobody to go away.
+#[cfg(unix)]
+#[test]
+fn a_follower_writes_into_a_file() {
+    let place = Workplace::new();
+    let database = tracked(&place);
+    let lines = fs::File::create(place.path("lines")).unwrap();
+    let arguments = CHANGES.split(' ').chain(["--follow"]);
+    let mut child = place
+        .command(["change-contract"].into_iter().chain(arguments))
+        .stdout(lines)
+        .spawn()
+        .unwrap();
+    let written = || fs::read_to_string(place.path("lines")).unwrap();
+    while !written().ends_with("no cursor yet\n") {
+        std::thread::yield_now();
+    }
+    database
+        .execute_batch("INSERT INTO threads VALUES (2, '')")
+        .unwrap();
+    while !written().ends_with("insert  threads  [2]\n") {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_cursor_that_is_followed_is_nobody_elses() {
+    let place = Workplace::new();
+    tracked(&place);
+    let mut following = Following::start(&place, CHANGES);
+    assert_eq!(following.line(), "rebuild  there is no cursor yet");
+    let holder = format!("cursor is in use by process {}", following.child.id());
+    for other in [CHANGES.to_owned(), format!("{CHANGES} --follow")] {
+        let refused = contract(&place, &other);
+        assert_eq!((refused.status, &*refused.stdout), (Some(1), ""));
+        assert!(refused.stderr.contains(&holder), "{}", refused.stderr);
+    }
+    // Another cursor is another reader's.
+    let another = CHANGES.replace("--cursor cursor", "--cursor another");
+    contract(&place, &another).ok();
+
+    // However it ends, the cursor is free.
+    following.child.kill().unwrap();
+    following.ended();
+    contract(&place, CHANGES).ok();
+}
