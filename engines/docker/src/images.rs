@@ -52,7 +52,12 @@ const IMAGES: &[Image] = &[
         repository: "mysql",
         tag: "8.4.6",
         password_variable: "MYSQL_ROOT_PASSWORD",
-        settings: &[("max_connections", "400")],
+        settings: &[
+            ("max_connections", "400"),
+            // The default needs TLS, which the adapter's tests are built without.
+            ("mysql_native_password", "ON"),
+            ("authentication_policy", "mysql_native_password"),
+        ],
         query: &[
             "mysql",
             "--protocol=tcp",
@@ -66,6 +71,7 @@ const IMAGES: &[Image] = &[
     },
     Image {
         name: "mariadb-hostile",
+        // Cases run side by side: as many connections as the others have are more than they need.
         settings: engines::mariadb::HOSTILE,
         ..MARIADB
     },
