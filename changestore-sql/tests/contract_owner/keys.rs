@@ -290,6 +290,8 @@ for (key,) in db.execute("SELECT row_key FROM change_contract_log WHERE seq <= 2
     let text = "{\"text\":\"61225C0A00\"}";
     assert_eq!(
         String::from_utf8(output.stdout).unwrap(),
-        format!("[1,{text},{{\"real\":[1844674407370955264,-64]}},{{\"blob\":\"78\"}}]\n[1,{text}]\n")
+        format!(
+            "[1,{text},{{\"real\":[1844674407370955264,-64]}},{{\"blob\":\"78\"}}]\n[1,{text}]\n"
+        )
     );
 }
