@@ -15,7 +15,7 @@ pub(crate) struct Image {
     database: &'static str,
     /// Set in the container, it is the password of `user`.
     pub(crate) password_variable: &'static str,
-    /// Settings of the server.
+    /// Settings of the server, beside those that all have.
     settings: &'static [(&'static str, &'static str)],
     /// Asks for the version, over TCP.
     pub(crate) query: &'static [&'static str],
@@ -35,7 +35,7 @@ const IMAGES: &[Image] = &[
         user: "postgres",
         database: "postgres",
         password_variable: "POSTGRES_PASSWORD",
-        settings: &[("max_connections", "400")],
+        settings: &[],
         query: &[
             "psql",
             "--no-align",
@@ -53,7 +53,6 @@ const IMAGES: &[Image] = &[
         tag: "8.4.6",
         password_variable: "MYSQL_ROOT_PASSWORD",
         settings: &[
-            ("max_connections", "400"),
             // The default needs TLS, which the adapter's tests are built without.
             ("mysql_native_password", "ON"),
             ("authentication_policy", "mysql_native_password"),
@@ -71,7 +70,6 @@ const IMAGES: &[Image] = &[
     },
     Image {
         name: "mariadb-hostile",
-        // Cases run side by side: as many connections as the others have are more than they need.
         settings: engines::mariadb::HOSTILE,
         ..MARIADB
     },
@@ -87,7 +85,7 @@ const MARIADB: Image = Image {
     user: "root",
     database: "mysql",
     password_variable: "MARIADB_ROOT_PASSWORD",
-    settings: &[("max_connections", "400")],
+    settings: &[],
     query: &[
         "mariadb",
         "--protocol=tcp",
@@ -116,8 +114,10 @@ pub(crate) fn names() -> String {
 impl Image {
     /// What the image's server is started with.
     pub(crate) fn arguments(&self) -> Vec<String> {
-        let settings = self.settings.iter();
-        settings
+        // Cases run side by side, on as many threads as the machine has.
+        [("max_connections", "400")]
+            .iter()
+            .chain(self.settings)
             .map(|(name, value)| match self.scheme {
                 "postgres" => format!("-c{name}={value}"),
                 _ => format!("--{name}={value}"),
