@@ -1,12 +1,10 @@
 //! The same operations in four ways: three with the plain statement, and the store.
 
-use std::sync::Arc;
-
 use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore as _, Condition, DocumentStore as _, Key, Metadata,
     NewRecord, Timestamp,
 };
-use changestore_sql::MySqlStore;
+use changestore_sql::{MySqlOptions, MySqlStore};
 use mysql_async::prelude::Queryable as _;
 use sqlx::Connection as _;
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection, MySqlPool, MySqlPoolOptions};
@@ -40,14 +38,16 @@ pub(crate) enum Way {
     HeldSqlx,
     PooledSqlx,
     Store,
+    WideStore,
 }
 
 impl Way {
-    pub(crate) const ALL: [Self; 4] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::MySqlAsync,
         Self::HeldSqlx,
         Self::PooledSqlx,
         Self::Store,
+        Self::WideStore,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -55,7 +55,8 @@ impl Way {
             Self::MySqlAsync => "mysql_async, a connection per task",
             Self::HeldSqlx => "sqlx, a connection per task",
             Self::PooledSqlx => "sqlx's pool of 10, as it comes",
-            Self::Store => "MySqlStore (10 connections)",
+            Self::Store => "MySqlStore (as it comes)",
+            Self::WideStore => "MySqlStore (32 connections)",
         }
     }
 }
@@ -87,7 +88,12 @@ pub(crate) async fn contenders(way: Way, url: &str, tasks: usize) -> Vec<Contend
         .max_connections(10)
         .connect_lazy(url)
         .expect("a pool");
-    let store = Arc::new(MySqlStore::open(url).await.expect("a store"));
+    let options = MySqlOptions::new(url).expect("options");
+    let options = match way {
+        Way::WideStore => options.with_connections(32),
+        _ => options,
+    };
+    let store = MySqlStore::open_with(options).await.expect("a store");
     for _ in 0..tasks {
         all.push(match way {
             Way::MySqlAsync => {
@@ -105,7 +111,7 @@ pub(crate) async fn contenders(way: Way, url: &str, tasks: usize) -> Vec<Contend
                 Contender::HeldSqlx(MySqlConnection::connect(url).await.expect("a connection"))
             }
             Way::PooledSqlx => Contender::PooledSqlx(pool.clone()),
-            Way::Store => Contender::Store((*store).clone()),
+            Way::Store | Way::WideStore => Contender::Store(store.clone()),
         });
     }
     all

@@ -4,6 +4,7 @@
 use changestore_core::Version;
 use sqlx::mysql::MySqlQueryResult;
 
+use super::statements::VERSION_BITS;
 use crate::flow::judge::{Effect, Standing};
 
 /// An INSERT that found a row and changed it.
@@ -65,6 +66,24 @@ pub(super) fn of_put(reply: &MySqlQueryResult) -> Effect {
         version @ 1.. => Effect::Applied(version),
         refused => refused_by(refused, Standing::Record),
     }
+}
+
+/// Of the statement that does several puts: none for one that did nothing; none at all if the bits are not
+/// those of so many.
+pub(super) fn of_put_all(reply: &MySqlQueryResult, puts: usize) -> Option<Vec<Option<Effect>>> {
+    let bits = reply.last_insert_id();
+    if bits.checked_ilog2() != u32::try_from(puts * VERSION_BITS).ok() {
+        return None;
+    }
+    let version = |place: usize| {
+        let version = bits >> ((puts - 1 - place) * VERSION_BITS) & ((1 << VERSION_BITS) - 1);
+        version.cast_signed()
+    };
+    let effects = (0..puts).map(|place| match version(place) {
+        0 => None,
+        version => Some(Effect::Applied(version)),
+    });
+    Some(effects.collect())
 }
 
 /// Of the put that replaces what it finds.

@@ -1,13 +1,13 @@
 //! The engine's half of a store: its statements with their parameters, each one round trip but for a
 //! delete that is refused.
 
-use changestore_core::{ChangeRecord, Condition, Etag, Key, QueryPlan, Timestamp};
+use changestore_core::{ChangeRecord, Condition, Etag, Key, NewRecord, QueryPlan, Timestamp};
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection};
 use sqlx::query;
 use sqlx::query::Query;
 
 use super::codes::{self, MYSQL};
-use super::statements::{MOST_CREATES, Statements};
+use super::statements::{MOST_CREATES, MOST_PUTS, Statements};
 use super::tables::Tables;
 use super::{collect, effect, page, rows, session};
 use crate::flow::classify::Dialect;
@@ -15,7 +15,7 @@ use crate::flow::garbage::{Position, Step};
 use crate::flow::judge::{Effect, Standing};
 use crate::flow::rows::{ClaimRow, RecordRow};
 use crate::flow::write::Write;
-use crate::server::{Engine, Fate, Setback};
+use crate::server::{Engine, Fate, Put, Setback};
 
 type Statement = Query<'static, MySql, MySqlArguments>;
 
@@ -38,6 +38,7 @@ impl Engine for MySqlEngine {
 
     const DIALECT: &'static Dialect = &MYSQL;
     const MOST_CREATES: usize = MOST_CREATES;
+    const MOST_PUTS: usize = MOST_PUTS;
     const ALTERS_SESSIONS: bool = true;
 
     async fn prepare(
@@ -80,10 +81,7 @@ impl Engine for MySqlEngine {
                 etag,
             } => {
                 let now = now.as_millis();
-                let reply = at(query(sql.put.clone()), record.key())
-                    .bind(record.expire_at().map(Timestamp::as_millis))
-                    .bind(etag.as_str().as_bytes())
-                    .bind(&record.data()[..])
+                let reply = record_values(query(sql.put.clone()), record, etag)
                     .bind(now)
                     .bind(*condition == Condition::None)
                     .bind(now);
@@ -134,23 +132,35 @@ impl Engine for MySqlEngine {
         connection: &mut MySqlConnection,
         claims: &[&ChangeRecord],
     ) -> Result<Vec<Effect>, sqlx::Error> {
-        // In the order of the keys, so that no two statements wait for each other's rows.
-        let mut order: Vec<usize> = (0..claims.len()).collect();
-        order.sort_by(|left, right| claims[*left].key.cmp(&claims[*right].key));
-        let many = |what| sqlx::Error::Protocol(format!("{what} of {} creates", claims.len()));
+        let order = by_key(claims, |claim| &claim.key);
         let sql = self.statements.create_all(claims.len());
-        let sql = sql.ok_or_else(|| many("there is no statement"))?;
+        let sql = sql.ok_or_else(|| mistaken(claims.len()))?;
         let reply = order.iter().fold(query(sql), |reply, place| {
             claim_values(reply, claims[*place])
         });
         let reply = reply.execute(connection).await?;
         let effects = effect::of_create_all(&reply, claims.len());
-        let effects = effects.ok_or_else(|| many("the reply is not one"))?;
-        let mut in_their_order = effects.clone();
-        for (place, effect) in order.into_iter().zip(effects) {
-            in_their_order[place] = effect;
-        }
-        Ok(in_their_order)
+        let effects = effects.ok_or_else(|| mistaken(claims.len()))?;
+        Ok(back_in_place(&order, effects))
+    }
+
+    async fn put_all(
+        &self,
+        connection: &mut MySqlConnection,
+        puts: &[Put<'_>],
+        now: Timestamp,
+    ) -> Result<Vec<Option<Effect>>, sqlx::Error> {
+        let order = by_key(puts, |put| put.record.key());
+        let sql = self.statements.put_all(puts.len());
+        let sql = sql.ok_or_else(|| mistaken(puts.len()))?;
+        let reply = order.iter().fold(query(sql), |reply, place| {
+            record_values(reply, puts[*place].record, puts[*place].etag)
+        });
+        let now = now.as_millis();
+        let reply = reply.bind(now).bind(now).execute(connection).await?;
+        let effects = effect::of_put_all(&reply, puts.len());
+        let effects = effects.ok_or_else(|| mistaken(puts.len()))?;
+        Ok(back_in_place(&order, effects))
     }
 
     async fn claims(
@@ -261,6 +271,34 @@ fn claim_values(statement: Statement, claim: &ChangeRecord) -> Statement {
         .bind(claim.created_at.as_millis())
         .bind(claim.updated_at.as_millis())
         .bind(claim.metadata.as_str())
+}
+
+fn record_values(statement: Statement, record: &NewRecord, etag: &Etag) -> Statement {
+    at(statement, record.key())
+        .bind(record.expire_at().map(Timestamp::as_millis))
+        .bind(etag.as_str().as_bytes())
+        .bind(&record.data()[..])
+}
+
+/// The places in the order of the keys, so that no two statements wait for each other's rows.
+fn by_key<T, K: Ord>(items: &[T], key: impl Fn(&T) -> &K) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by(|left, right| key(&items[*left]).cmp(key(&items[*right])));
+    order
+}
+
+/// From that order to the one in which they were asked.
+fn back_in_place<T: Copy>(order: &[usize], effects: Vec<T>) -> Vec<T> {
+    let mut in_place = effects.clone();
+    for (place, effect) in order.iter().zip(effects) {
+        in_place[*place] = effect;
+    }
+    in_place
+}
+
+/// More or fewer than there are statements for, or than the reply tells of.
+fn mistaken(writes: usize) -> sqlx::Error {
+    sqlx::Error::Protocol(format!("the reply is not that of {writes} writes"))
 }
 
 fn at(statement: Statement, key: &Key) -> Statement {

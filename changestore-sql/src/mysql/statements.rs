@@ -85,6 +85,30 @@ ON DUPLICATE KEY UPDATE
     counter = IF(etag = VALUES(etag), NULL, counter),
     data = IF(etag = VALUES(etag), VALUES(data), data)";
 
+/// Several puts without a condition, of different keys. The number is a row of versions of
+/// [`VERSION_BITS`], each of which the following one shifts to the left; 0 is a put that did nothing, because
+/// a counter lives there or the version has no more room. In front of them all stands a one.
+const PUT_ALL: &str = "\
+INSERT INTO changestore_documents (pk, sk, expire_at, etag, data, version)
+VALUES (?, ?, ?, ?, ?, IF(LAST_INSERT_ID(1 << 15 | 1), 1, 1))";
+const PUT_ANOTHER: &str = ",
+    (?, ?, ?, ?, ?, IF(LAST_INSERT_ID(LAST_INSERT_ID() << 15 | 1), 1, 1))";
+const OVER_WHAT_IS_THERE: &str = "
+ON DUPLICATE KEY UPDATE
+    etag = IF(expire_at <= ? OR (counter IS NULL AND version < 32767), VALUES(etag), etag),
+    version = IF(etag = VALUES(etag), IF(expire_at <= ?, 1, version + 1), version),
+    expire_at = IF(etag = VALUES(etag), VALUES(expire_at), expire_at),
+    counter = IF(etag = VALUES(etag), NULL, counter),
+    data = IF(
+        etag = VALUES(etag),
+        IF(LAST_INSERT_ID(LAST_INSERT_ID() >> 15 << 15 | version), VALUES(data), VALUES(data)),
+        IF(LAST_INSERT_ID(LAST_INSERT_ID() >> 15 << 15), data, data))";
+
+/// As many bits of the number as each put has for its version: it ends at 32,767 there.
+pub(super) const VERSION_BITS: usize = 15;
+/// As many as fit into 63 bits.
+pub(super) const MOST_PUTS: usize = 4;
+
 /// A put that must find a version or an etag; the other of the two is bound as NULL.
 const REPLACE: &str = "\
 UPDATE changestore_documents SET
@@ -181,6 +205,8 @@ pub(super) struct Statements {
     pub(super) create: SqlStr,
     /// For two claims, for three, …
     create_all: Vec<SqlStr>,
+    /// For two records, for three, …
+    put_all: Vec<SqlStr>,
     pub(super) get_by_uri: SqlStr,
     pub(super) update_metadata: SqlStr,
     pub(super) get: SqlStr,
@@ -207,9 +233,14 @@ impl Statements {
             let others = CREATE_ANOTHER.repeat(claims - 1);
             sql(&format!("{CREATE_ALL}{others}{UNLESS_THERE}"))
         };
+        let put_all = |records: usize| {
+            let others = PUT_ANOTHER.repeat(records - 1);
+            sql(&format!("{PUT_ALL}{others}{OVER_WHAT_IS_THERE}"))
+        };
         Self {
             create: sql(CREATE),
             create_all: (2..=MOST_CREATES).map(create_all).collect(),
+            put_all: (2..=MOST_PUTS).map(put_all).collect(),
             get_by_uri: sql(GET_BY_URI),
             update_metadata: sql(UPDATE_METADATA),
             get: sql(GET),
@@ -231,6 +262,11 @@ impl Statements {
     /// For so many claims: at least two, at most [`MOST_CREATES`].
     pub(super) fn create_all(&self, claims: usize) -> Option<SqlStr> {
         self.create_all.get(claims.checked_sub(2)?).cloned()
+    }
+
+    /// For so many records: at least two, at most [`MOST_PUTS`].
+    pub(super) fn put_all(&self, records: usize) -> Option<SqlStr> {
+        self.put_all.get(records.checked_sub(2)?).cloned()
     }
 
     pub(super) fn page(&self, includes_lower: bool, descending: bool) -> SqlStr {

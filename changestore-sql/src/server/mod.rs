@@ -17,9 +17,7 @@ pub(crate) mod settings;
 pub(crate) mod store;
 mod work;
 
-#[cfg(feature = "postgres")]
-pub(crate) use engine::Put;
-pub(crate) use engine::{Engine, Fate, Setback};
+pub(crate) use engine::{Engine, Fate, Put, Setback};
 pub(crate) use line::Source;
 pub(crate) use settings::Settings;
 pub(crate) use store::Server;
