@@ -51,3 +51,20 @@ pub(crate) fn ask(command: &mut Command) -> Result<Result<String, String>> {
         Err(text(&output.stderr))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_the_command_that_installs_it() {
+        let install = Install::packages(&["some-package", "another"]).then("some-command --now");
+        let message = check("no-such-program", install).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "no-such-program is missing; this installs it:\n    \
+             apt-get install -y --no-install-recommends some-package another && some-command --now"
+        );
+        assert!(check("sh", install).is_ok());
+    }
+}
