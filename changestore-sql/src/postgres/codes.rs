@@ -19,7 +19,7 @@ fn meaning(error: &dyn DatabaseError) -> Meaning {
             Meaning::new(ErrorKind::Unavailable, "another transaction was in the way")
         }
         "25006" => Meaning::new(
-            ErrorKind::Unavailable,
+            ErrorKind::PermissionDenied,
             "the server, or the session, only reads: it is a replica, or default_transaction_read_only is on",
         ),
         "53300" => Meaning::new(
@@ -158,6 +158,7 @@ mod tests {
             ("08006", ErrorKind::Unavailable, true),
             ("28P01", ErrorKind::PermissionDenied, false),
             ("42501", ErrorKind::PermissionDenied, false),
+            ("25006", ErrorKind::PermissionDenied, false),
             ("3D000", ErrorKind::Configuration, false),
             ("3F000", ErrorKind::Configuration, false),
             ("42P01", ErrorKind::Configuration, false),

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
 use sqlx::{ConnectOptions as _, Connection, Database, Pool};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
+
+use super::alarm::Alarm;
 
 /// A connection that was not used for so long is asked whether it is still there: if the server was
 /// restarted meanwhile, a write sent on it would be a write of which nobody knows the outcome.
@@ -32,6 +34,7 @@ impl<DB: Database> Source<DB> {
         };
         Ok(Line {
             held,
+            alarm: Alarm::new(),
             used: Instant::now(),
             is_doubtful: false,
         })
@@ -63,6 +66,7 @@ impl<DB: Database> fmt::Debug for Source<DB> {
 /// A connection on which nothing is under way.
 pub(super) struct Line<DB: Database> {
     held: Held<DB>,
+    alarm: Alarm,
     used: Instant,
     is_doubtful: bool,
 }
@@ -72,12 +76,23 @@ enum Held<DB: Database> {
     Pooled(PoolConnection<DB>),
 }
 
+impl<DB: Database> Held<DB> {
+    fn connection(&mut self) -> &mut DB::Connection {
+        match self {
+            Self::Own(connection) => connection,
+            Self::Pooled(connection) => connection,
+        }
+    }
+}
+
 impl<DB: Database> Line<DB> {
     pub(super) fn connection(&mut self) -> &mut DB::Connection {
-        match &mut self.held {
-            Held::Own(connection) => connection,
-            Held::Pooled(connection) => connection,
-        }
+        self.held.connection()
+    }
+
+    /// The connection, and the timer of what is done on it.
+    pub(super) fn connection_and_alarm(&mut self) -> (&mut DB::Connection, &mut Alarm) {
+        (self.held.connection(), &mut self.alarm)
     }
 
     /// Says that the server has just answered.
@@ -101,10 +116,8 @@ impl<DB: Database> Line<DB> {
             return true;
         }
         let limit = deadline.min(Instant::now() + ANSWER);
-        let is_alive = matches!(
-            timeout_at(limit, self.connection().ping()).await,
-            Ok(Ok(()))
-        );
+        let ping = self.held.connection().ping();
+        let is_alive = matches!(self.alarm.limit(limit, ping).await, Some(Ok(())));
         if is_alive {
             self.touch();
         }

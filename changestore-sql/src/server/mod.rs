@@ -6,6 +6,7 @@
 //! begun. sqlx's pool is not used for that: it pings each connection that it hands out or takes back, which costs
 //! as much as the statement.
 
+mod alarm;
 pub(crate) mod engine;
 pub(crate) mod failure;
 mod job;

@@ -120,17 +120,15 @@ impl<E: Engine> Lane<E> {
         // Until the answer is there: the caller may go away in the middle.
         line.doubt();
         let now = self.shared.settings.clock.now();
-        let attempt = work.attempt(&self.shared.engine, line.connection(), now);
-        match timeout_at(deadline, attempt).await {
-            Ok(result) => {
-                line.touch();
-                result.map_err(Some)
-            }
-            Err(_elapsed) => {
-                // It is in the middle of a statement.
-                self.discard();
-                Err(None)
-            }
+        let (connection, alarm) = line.connection_and_alarm();
+        let attempt = work.attempt(&self.shared.engine, connection, now);
+        if let Some(result) = alarm.limit(deadline, attempt).await {
+            line.touch();
+            result.map_err(Some)
+        } else {
+            // It is in the middle of a statement.
+            self.discard();
+            Err(None)
         }
     }
 
