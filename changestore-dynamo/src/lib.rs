@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod attempts;
+mod builder;
+mod claims;
+mod classify;
+mod counters;
+mod documents;
+mod item;
+mod layout;
+mod puts;
+mod queries;
+mod range;
+mod refusal;
+mod store;
+mod table;
+
+pub use builder::DynamoBuilder;
+pub use store::DynamoStore;
+
+/// The name of this backend in errors.
+pub const BACKEND: &str = "dynamodb";
+
+/// The table that a store uses unless it is given another.
+pub const DEFAULT_TABLE: &str = "changestore";
+
+/// The AWS SDK whose client a store is made from.
+pub use aws_sdk_dynamodb;

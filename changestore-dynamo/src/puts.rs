@@ -1,0 +1,225 @@
+//! Puts: one request that carries the whole condition and makes the version.
+//!
+//! Where the condition says which version is there, the whole item is put. Where it does not, the version is
+//! counted up in place; an expired record is then replaced by a second request.
+
+use aws_sdk_dynamodb::operation::put_item::builders::PutItemFluentBuilder;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
+use aws_sdk_dynamodb::primitives::Blob;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use changestore_core::{
+    Condition, Error, ErrorKind, Etag, NewRecord, Record, RecordKind, Result, Timestamp, Version,
+};
+
+use crate::attempts::{Attempts, Resend, Sent};
+use crate::documents::live;
+use crate::item::{self, Standing};
+use crate::layout::{self, DATA, ETAG, EXPIRE_AT, Item, PK, TTL, VERSION, number, text};
+use crate::store::Shared;
+
+/// A put, and the etag by which it knows its own write again.
+struct Put<'a> {
+    record: &'a NewRecord,
+    condition: &'a Condition,
+    etag: &'a Etag,
+    key: Item,
+}
+
+impl Shared {
+    pub(crate) async fn put(&self, record: NewRecord, condition: Condition) -> Result<Record> {
+        let etag = Etag::unique();
+        let put = Put {
+            record: &record,
+            condition: &condition,
+            etag: &etag,
+            key: layout::document_key(record.key()),
+        };
+        let version = self.written(&put).await?;
+        Ok(record.into_record(version, etag))
+    }
+
+    /// Sends a put until it has its answer: the version that it wrote.
+    async fn written(&self, put: &Put<'_>) -> Result<Version> {
+        let mut attempts = self.attempts(Resend::Recognizes, put.record.data().len());
+        let mut nothing_is_there = *put.condition == Condition::IfAbsent;
+        loop {
+            let now = self.now();
+            let sent = match put.condition {
+                Condition::IfVersion(version) => {
+                    let request = self
+                        .replace(put, version.next())
+                        .condition_expression(concat!(
+                            live!(),
+                            " AND #version = :version AND #version < :greatest"
+                        ));
+                    let request = request
+                        .expression_attribute_names("#version", VERSION)
+                        .expression_attribute_values(":version", number(version.as_i64()))
+                        .expression_attribute_values(":greatest", number(i64::MAX))
+                        .expression_attribute_values(":now", number(now.as_millis()));
+                    whole(&mut attempts, request, version.next()).await?
+                }
+                Condition::IfAbsent | Condition::None if nothing_is_there => {
+                    let request = self
+                        .replace(put, Version::FIRST)
+                        .condition_expression("attribute_not_exists(#pk) OR #expire_at <= :now")
+                        .expression_attribute_names("#pk", PK)
+                        .expression_attribute_values(":now", number(now.as_millis()));
+                    whole(&mut attempts, request, Version::FIRST).await?
+                }
+                Condition::IfEtag(wanted) => {
+                    let request = self
+                        .count_up(put, now)
+                        .condition_expression(concat!(
+                            live!(),
+                            " AND #etag = :wanted AND #version < :greatest"
+                        ))
+                        .expression_attribute_values(":wanted", text(wanted.as_str()));
+                    counted(&mut attempts, request).await?
+                }
+                Condition::None | Condition::IfAbsent => {
+                    let request = self
+                        .count_up(put, now)
+                        // Without the etag a lost reply would make it count twice.
+                        .condition_expression(concat!(
+                            "attribute_not_exists(#pk) OR (",
+                            live!(),
+                            " AND #etag <> :etag AND #version < :greatest)"
+                        ))
+                        .expression_attribute_names("#pk", PK);
+                    counted(&mut attempts, request).await?
+                }
+            };
+            let stored = match sent {
+                Sent::Answered(version) => return Ok(version),
+                Sent::Again => continue,
+                Sent::Refused(stored) => stored,
+            };
+            let stored = self.refused_item(&attempts, &put.key, stored).await?;
+            if let Some(stored) = &stored
+                && item::is_written_by(stored, ETAG, put.etag)
+            {
+                return item::version(stored);
+            }
+            let live = match Standing::of(stored.as_ref(), now)? {
+                Standing::Counter(_) => {
+                    let stored = RecordKind::Counter;
+                    return Err(attempts.refuse(Error::new(ErrorKind::WrongKind { stored })));
+                }
+                Standing::Record { version, etag } => Some((version, etag)),
+                Standing::Absent => None,
+            };
+            let holds = put
+                .condition
+                .holds(live.as_ref().map(|(version, etag)| (*version, etag)));
+            match live {
+                _ if !holds => return Err(attempts.refuse(Error::new(ErrorKind::ConditionFailed))),
+                Some((Version::MAX, _)) => {
+                    return Err(Error::corrupt(
+                        "the stored version is the greatest there is",
+                    ));
+                }
+                // Something has expired there: nobody was faster.
+                None if !nothing_is_there => nothing_is_there = true,
+                _ => {
+                    nothing_is_there = live.is_none();
+                    attempts.overtaken().await?;
+                }
+            }
+        }
+    }
+
+    /// Puts the whole item, at this version. `#version` is not named yet: not every condition has it.
+    fn replace(&self, put: &Put<'_>, version: Version) -> PutItemFluentBuilder {
+        let mut item = put.key.clone();
+        let attributes = [(VERSION, number(version.as_i64()))];
+        for (name, value) in attributes.into_iter().chain(attributes_of(put)) {
+            item.insert(name.to_owned(), value);
+        }
+        self.client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(item))
+            .expression_attribute_names("#expire_at", EXPIRE_AT)
+            .return_values_on_condition_check_failure(AllOld)
+    }
+
+    /// Sets everything in place and adds one to the version.
+    fn count_up(&self, put: &Put<'_>, now: Timestamp) -> UpdateItemFluentBuilder {
+        let mut set = "SET #version = if_not_exists(#version, :zero) + :one".to_owned();
+        let mut request = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .set_key(Some(put.key.clone()))
+            .expression_attribute_names("#version", VERSION)
+            .expression_attribute_values(":zero", number(0))
+            .expression_attribute_values(":one", number(1))
+            .expression_attribute_values(":greatest", number(i64::MAX))
+            .expression_attribute_values(":now", number(now.as_millis()));
+        let mut gone = vec![DATA, EXPIRE_AT, TTL];
+        for (name, value) in attributes_of(put) {
+            set = set + ", #" + name + " = :" + name;
+            gone.retain(|gone| *gone != name);
+            request = request
+                .expression_attribute_names(format!("#{name}"), name)
+                .expression_attribute_values(format!(":{name}"), value);
+        }
+        if !gone.is_empty() {
+            set += " REMOVE ";
+            set += &gone
+                .iter()
+                .map(|name| format!("#{name}"))
+                .collect::<Vec<_>>()
+                .join(", ");
+        }
+        for name in gone.into_iter().chain([EXPIRE_AT]) {
+            request = request.expression_attribute_names(format!("#{name}"), name);
+        }
+        request
+            .update_expression(set)
+            .return_values(ReturnValue::UpdatedNew)
+            .return_values_on_condition_check_failure(AllOld)
+    }
+}
+
+/// A record's attributes but its key and version.
+fn attributes_of<'a>(
+    put: &'a Put<'_>,
+) -> impl Iterator<Item = (&'static str, AttributeValue)> + use<'a> {
+    let data = put.record.data();
+    let data = (!data.is_empty()).then(|| (DATA, AttributeValue::B(Blob::new(data.to_vec()))));
+    let expiry = put.record.expire_at().map(layout::expiry);
+    [(ETAG, text(put.etag.as_str()))]
+        .into_iter()
+        .chain(data)
+        .chain(expiry.into_iter().flatten())
+}
+
+/// Sends what writes exactly that version.
+async fn whole(
+    attempts: &mut Attempts<'_>,
+    request: PutItemFluentBuilder,
+    version: Version,
+) -> Result<Sent<Version>> {
+    Ok(match attempts.send(request.send()).await? {
+        Sent::Answered(_) => Sent::Answered(version),
+        Sent::Refused(stored) => Sent::Refused(stored),
+        Sent::Again => Sent::Again,
+    })
+}
+
+/// Sends what counts the version up, and reads it from the answer.
+async fn counted(
+    attempts: &mut Attempts<'_>,
+    request: UpdateItemFluentBuilder,
+) -> Result<Sent<Version>> {
+    Ok(match attempts.send(request.send()).await? {
+        Sent::Answered(answer) => {
+            Sent::Answered(item::version(&answer.attributes.unwrap_or_default())?)
+        }
+        Sent::Refused(stored) => Sent::Refused(stored),
+        Sent::Again => Sent::Again,
+    })
+}

@@ -1,0 +1,64 @@
+//! Every clause of both contracts on a server of DynamoDB's API: a table of its own per case.
+
+mod support;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use changestore_core::{ChangeStore, DocumentStore, ManualClock};
+use changestore_dynamo::DynamoStore;
+use storetest::{Fixture, Harness};
+
+#[derive(Debug)]
+struct DynamoHarness;
+
+/// A store in a new table, and what drops the table again.
+async fn open(clock: &ManualClock) -> (Arc<DynamoStore>, impl Future<Output = ()> + Send + use<>) {
+    let client = support::client(&support::url());
+    let table = support::new_table();
+    let store = DynamoStore::builder(client.clone())
+        .with_table(&table)
+        .with_clock(clock.clone())
+        .build()
+        .unwrap();
+    store.create_table().await.unwrap();
+    let cleanup = async move {
+        client
+            .delete_table()
+            .table_name(table)
+            .send()
+            .await
+            .unwrap();
+    };
+    (Arc::new(store), cleanup)
+}
+
+#[async_trait]
+impl Harness for DynamoHarness {
+    fn backend(&self) -> &'static str {
+        "dynamodb"
+    }
+
+    async fn engine(&self) -> String {
+        support::engine().await
+    }
+
+    async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
+        let (store, cleanup) = open(&clock).await;
+        Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
+    }
+
+    async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
+        let (store, cleanup) = open(&clock).await;
+        Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
+    }
+}
+
+storetest::change_store_tests!(
+    crate::DynamoHarness,
+    #[ignore = "needs CHANGESTORE_DYNAMO_URL; run cargo xtask conformance"]
+);
+storetest::document_store_tests!(
+    crate::DynamoHarness,
+    #[ignore = "needs CHANGESTORE_DYNAMO_URL; run cargo xtask conformance"]
+);
