@@ -119,7 +119,7 @@ pub(crate) async fn contenders(way: Way, url: &str, tasks: usize) -> Vec<Contend
 
 /// The key of a record among those that are there.
 pub(crate) fn record(number: usize) -> (String, String) {
-    (format!("JOB#{:03}", number % 100), format!("{:06}", number))
+    (format!("JOB#{:03}", number % 100), format!("{number:06}"))
 }
 
 impl Contender {

@@ -23,12 +23,11 @@ fn main() {
         .collect();
     let is_wanted = |name: &str| wanted.iter().any(|part| part == name);
     let started;
-    let url = match env::var("CHANGESTORE_MYSQL_URL") {
-        Ok(url) => url,
-        Err(_) => {
-            started = engines::mariadb::start().expect("a server");
-            started.url()
-        }
+    let url = if let Ok(url) = env::var("CHANGESTORE_MYSQL_URL") {
+        url
+    } else {
+        started = engines::mariadb::start().expect("a server");
+        started.url()
     };
     let runtime = runtime();
     let database = format!("bench_{}", std::process::id());

@@ -94,10 +94,8 @@ async fn each_put_of_a_batch_is_told_its_own_version() {
         match place % 5 {
             0 => {}
             1 => {
-                _ = store
-                    .put(record(&place.to_string(), "old"), Condition::None)
-                    .await
-                    .unwrap()
+                let record = record(&place.to_string(), "old");
+                store.put(record, Condition::None).await.unwrap();
             }
             2 => _ = store.increment(&key, 7, None).await.unwrap(),
             3 => _ = store.increment(&key, 7, Some(expired)).await.unwrap(),
