@@ -1,14 +1,13 @@
-//! What a poll says together with the changed rows themselves: one statement for a batch, and so one snapshot.
+//! What a poll says together with the changed rows themselves: one statement, and so one snapshot.
 //!
-//! Decision, log and tables are read by one SELECT, which needs no transaction around it. Its result comes in chunks,
-//! packed, so that no more than a few chunks are in memory twice and one is unpacked while SQLite finds the next.
+//! Decision, log and tables are read by one SELECT, which needs no transaction around it. Its one row is handed over
+//! when SQLite has let go of the archive. It holds the whole batch, packed, so batches are smaller than those of a poll.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use futures::TryStreamExt as _;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -25,9 +24,6 @@ use super::packed::{self, PackedRow};
 use super::rows::{ChangedRow, RowSource};
 use super::value::Value;
 use super::verify::{Tables, Verified};
-
-/// The most log entries of a chunk: a batch of a round number has a round number of them.
-const CHUNK: u32 = 125;
 
 /// What a poll said, and the changed rows as they were at that moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,45 +47,32 @@ impl Fetched {
     }
 }
 
-/// Parameters as those of `seen`; `?3` the most log entries of a chunk and `?6` the most chunks.
+/// Parameters as those of `seen`, and `?3` the most log entries.
 ///
-/// The recursion finds where a chunk of the log ends; what is in it is read when its turn has come. Of the
-/// entries of one key within a chunk the last is taken, so that a row that changes often is not read for each. Grouping
-/// takes longer than the rest, and is spared where there is nothing to be grouped.
+/// Of the entries of one key the last is taken, so that a row that changes often is not read for each. Grouping takes
+/// longer than the rest, and is spared where there is nothing to be grouped.
 fn statement(tables: &Tables, wanted: &[(&str, &[&str])]) -> String {
     let seen = seen(tables.last_changes);
-    let of_family = "+l.table_id IN (SELECT value FROM json_each(?1))";
-    let end = |after: &str| {
-        format!(
-            "SELECT max(seq) FROM (SELECT l.seq FROM change_contract_log l
-               WHERE l.seq > {after} AND l.seq <= (SELECT last FROM decided) AND {of_family}
-               ORDER BY l.seq LIMIT +?3)"
-        )
-    };
-    let (first, next) = (end("?2"), end("chunk.upto"));
     let entry = packed::array_sql(&["e.seq", "e.table_id", "e.op"], &["e.row_key".to_owned()]);
     let row = row(tables, wanted);
-    let inside = format!(
-        "FROM change_contract_log l
-         WHERE l.seq > chunk.after AND l.seq <= chunk.upto AND {of_family}"
-    );
     format!(
-        "WITH RECURSIVE {seen},
+        "WITH {seen},
          decided AS MATERIALIZED (SELECT {SEEN_COLUMNS} FROM seen),
-         chunk(place, after, upto) AS (
-           SELECT 1, ?2, CASE WHEN last > ?2 AND ?2 >= pruned_through AND table_mode IS NULL
-             THEN ({first}) END FROM decided
-           UNION ALL
-           SELECT place + 1, upto, ({next}) FROM chunk WHERE upto IS NOT NULL AND place < ?6)
-         SELECT decided.*, chunk.upto,
-           CASE WHEN (SELECT count(*) = count(DISTINCT l.row_key) {inside}) THEN (
-             SELECT group_concat({entry} || ',' || {row}) FROM (
-               SELECT l.seq, l.table_id, l.op, l.row_key {inside}) e)
+         batch AS MATERIALIZED (
+           SELECT l.seq, l.table_id, l.op, l.row_key FROM change_contract_log l
+           WHERE l.seq > ?2
+             AND l.seq <= (
+               SELECT last FROM decided WHERE ?2 >= pruned_through AND table_mode IS NULL)
+             AND +l.table_id IN (SELECT value FROM json_each(?1))
+           ORDER BY l.seq LIMIT +?3)
+         SELECT decided.*, (SELECT max(seq) FROM batch), (SELECT count(*) FROM batch),
+           CASE WHEN (SELECT count(*) = count(DISTINCT row_key) FROM batch) THEN (
+             SELECT group_concat({entry} || ',' || {row}) FROM batch e)
            ELSE (
              SELECT group_concat({entry} || ',' || {row}) FROM (
-               SELECT max(l.seq) AS seq, l.table_id, l.op, l.row_key {inside}
-               GROUP BY l.table_id, typeof(l.row_key), l.row_key) e) END
-         FROM chunk CROSS JOIN decided WHERE place = 1 OR upto IS NOT NULL"
+               SELECT max(seq) AS seq, table_id, op, row_key FROM batch
+               GROUP BY table_id, typeof(row_key), row_key) e) END
+         FROM decided"
     )
 }
 
@@ -144,19 +127,15 @@ impl Question<'_> {
         wanted: &[(&str, &[&str])],
     ) -> Result<Option<Fetched>, sqlx::Error> {
         let tables = &verified.tables;
-        let chunks = self.at_most.div_ceil(CHUNK);
-        let mut rows = sqlx::query(AssertSqlSafe(statement(tables, wanted)))
+        let row = sqlx::query(AssertSqlSafe(statement(tables, wanted)))
             .bind(tables.ids.as_str())
             .bind(self.cursor.map_or(i64::MAX, |cursor| cursor.seq))
-            // As many as divide the batch evenly, so that it is never exceeded.
-            .bind(self.at_most / chunks)
+            .bind(self.at_most)
             .bind(self.family)
             .bind(!tables.journaled)
-            .bind(chunks)
-            .fetch(connection);
-        let Some(mut row) = rows.try_next().await? else {
-            return Ok(None);
-        };
+            .fetch_optional(connection)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
         let observed = observed(&row, self.file)?;
         if !verified.holds(&observed) {
             return Ok(None);
@@ -166,32 +145,23 @@ impl Question<'_> {
             return Ok(poll.ok().map(|poll| Fetched::new(poll, HashMap::new())));
         }
         let mut latest = LatestChanges::new(&tables.by_id);
-        let mut read = 0;
-        let mut upto;
-        loop {
-            upto = row.try_get(9)?;
-            if take(&row, &mut latest).is_none() {
-                return Ok(None);
-            }
-            read += 1;
-            match rows.try_next().await? {
-                Some(next) => row = next,
-                None => break,
-            }
+        if take(&row, &mut latest).is_none() {
+            return Ok(None);
         }
-        let more = read == chunks && observed.seen.last.is_some_and(|last| upto < last);
+        let (upto, entries): (Option<i64>, u32) = (row.try_get(9)?, row.try_get(10)?);
         let mut next = observed.seen.now;
-        if more {
+        let more = entries == self.at_most && upto < observed.seen.last;
+        if let Some(upto) = upto.filter(|_| more) {
             next.seq = upto;
         }
         Ok(Some(of_latest(latest, wanted, next, more)))
     }
 }
 
-/// Unpacks a chunk; none if it is not all there.
+/// Unpacks the batch; none if it is not all there.
 fn take(row: &SqliteRow, latest: &mut LatestChanges<'_, Option<Vec<Value>>>) -> Option<()> {
-    let packed: &[u8] = row.try_get(10).ok()?;
-    let Chunk(entries) = packed::list(packed).ok()?;
+    let packed: Option<&[u8]> = row.try_get(11).ok()?;
+    let Entries(entries) = packed::list(packed.unwrap_or_default()).ok()?;
     for (entry, found) in entries {
         let values = match found {
             Found::Row(values) => Some(values),
@@ -232,20 +202,20 @@ fn of_latest(
 }
 
 /// Entries, each with its row behind it.
-struct Chunk(Vec<(LogEntry, Found)>);
+struct Entries(Vec<(LogEntry, Found)>);
 
-impl<'de> Deserialize<'de> for Chunk {
+impl<'de> Deserialize<'de> for Entries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ChunkVisitor;
+        struct EntriesVisitor;
 
-        impl<'de> Visitor<'de> for ChunkVisitor {
-            type Value = Chunk;
+        impl<'de> Visitor<'de> for EntriesVisitor {
+            type Value = Entries;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("entries of the log and their rows in turn")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Chunk, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entries, A::Error> {
                 let mut entries = Vec::new();
                 while let Some(entry) = list.next_element()? {
                     let found = list.next_element()?;
@@ -253,11 +223,11 @@ impl<'de> Deserialize<'de> for Chunk {
                         found.ok_or_else(|| A::Error::custom("an entry without its row"))?;
                     entries.push((entry, found));
                 }
-                Ok(Chunk(entries))
+                Ok(Entries(entries))
             }
         }
 
-        deserializer.deserialize_seq(ChunkVisitor)
+        deserializer.deserialize_seq(EntriesVisitor)
     }
 }
 

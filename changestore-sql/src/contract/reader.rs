@@ -21,6 +21,9 @@ use super::verify::Verified;
 /// Log entries per batch, if nothing else is said.
 const BATCH: u32 = 10_000;
 
+/// The most of them in a fetch, whose rows are in memory at once.
+const FETCH_BATCH: u32 = 1_000;
+
 /// How long a read waits for a lock. In WAL mode there is none to wait for.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -125,12 +128,16 @@ impl ContractReader {
     /// # Errors
     /// As [`poll`](Self::poll).
     pub async fn snapshot(&mut self, cursor: Option<&Cursor>) -> Result<Snapshot<'_>> {
+        self.snapshot_of(cursor, self.batch).await
+    }
+
+    async fn snapshot_of(&mut self, cursor: Option<&Cursor>, at_most: u32) -> Result<Snapshot<'_>> {
         self.reopen_if_replaced().await?;
         let question = Question {
             family: &self.family,
             cursor,
             file: self.file,
-            at_most: self.batch,
+            at_most,
         };
         let mut transaction = self.connection.begin().await.map_err(failed)?;
         let memory = self.verified.as_ref();
@@ -142,7 +149,8 @@ impl ContractReader {
     }
 
     /// The same as [`poll`](Self::poll), and the changed rows of these tables as they were at that moment, these
-    /// columns of each: all in one statement as a rule. For each table name its columns.
+    /// columns of each: all in one statement as a rule. For each table name its columns. A batch has at most 1,000 log
+    /// entries, whatever a poll may read.
     ///
     /// A row is found by exactly its key: 1, '1', 1.0 and x'31' are four keys, and `a` is not `A` whatever the
     /// collation. What is absent was deleted. Where composite keys hold a REAL that is not whole, a BLOB or text with
@@ -159,7 +167,8 @@ impl ContractReader {
         if let Some(fetched) = self.fetch_at_once(cursor, wanted).await? {
             return Ok(fetched);
         }
-        let mut snapshot = self.snapshot(cursor).await?;
+        let at_most = self.batch.min(FETCH_BATCH);
+        let mut snapshot = self.snapshot_of(cursor, at_most).await?;
         let mut rows = HashMap::new();
         for (table, columns) in wanted {
             rows.insert(Arc::from(*table), snapshot.rows(table, columns).await?);
@@ -181,7 +190,7 @@ impl ContractReader {
             family: &self.family,
             cursor,
             file: self.file,
-            at_most: self.batch,
+            at_most: self.batch.min(FETCH_BATCH),
         };
         question
             .fetch_verified(&mut self.connection, verified, wanted)
