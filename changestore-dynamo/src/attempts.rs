@@ -95,28 +95,36 @@ impl<'a> Attempts<'a> {
     }
 
     /// Sends one request. Where it failed and may be sent again, waits until it is time to.
-    pub(crate) async fn send<T, E: Conditional>(
+    pub(crate) fn send<T, E: Conditional>(
         &mut self,
-        request: impl Future<Output = Result<T, SdkError<E, HttpResponse>>>,
-    ) -> Result<Sent<T>> {
-        let until = self.deadline.min(Instant::now() + self.patience.attempt);
-        let failure = match tokio::time::timeout_at(until, request).await {
-            Ok(Ok(answer)) => return Ok(Sent::Answered(answer)),
-            Ok(Err(error)) => match E::refusal(error) {
-                Ok(item) => return Ok(Sent::Refused(item)),
-                Err(error) => classify::classify(error, self.about),
-            },
-            Err(_elapsed) => classify::timed_out(),
-        };
-        self.failed(failure).await?;
-        Ok(Sent::Again)
+        request: impl Future<Output = Result<T, SdkError<E, HttpResponse>>> + Send,
+    ) -> impl Future<Output = Result<Sent<T>>> + Send
+    where
+        T: Send,
+    {
+        // The SDK's are tens of kilobytes; each future around one would be as large.
+        let request = Box::pin(request);
+        async move {
+            let until = self.deadline.min(Instant::now() + self.patience.attempt);
+            let failure = match tokio::time::timeout_at(until, request).await {
+                Ok(Ok(answer)) => return Ok(Sent::Answered(answer)),
+                Ok(Err(SdkError::ServiceError(error))) if error.err().is_refusal() => {
+                    return Ok(Sent::Refused(error.into_err().into_item()));
+                }
+                Ok(Err(error)) => classify::classify(&error, self.about),
+                Err(_elapsed) => classify::timed_out(),
+            };
+            self.failed(failure).await?;
+            Ok(Sent::Again)
+        }
     }
 
     /// Sends a request that has no condition until it is answered.
     pub(crate) async fn answer<T, E, F>(&mut self, mut request: impl FnMut() -> F) -> Result<T>
     where
+        T: Send,
         E: Conditional,
-        F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+        F: Future<Output = Result<T, SdkError<E, HttpResponse>>> + Send,
     {
         loop {
             match self.send(request()).await? {

@@ -65,13 +65,13 @@ fn not_applied(kind: ErrorKind, message: &'static str) -> Failure {
     }
 }
 
-pub(crate) fn classify<E>(error: SdkError<E, HttpResponse>, about: About<'_>) -> Failure
+pub(crate) fn classify<E>(error: &SdkError<E, HttpResponse>, about: About<'_>) -> Failure
 where
     E: StdError + ProvideErrorMetadata + Send + Sync + 'static,
 {
-    let Failure { error: ours, fate } = meaning(&error, about);
+    let Failure { error: ours, fate } = meaning(error, about);
     Failure {
-        error: ours.with_source(Reported::by(&error)),
+        error: ours.with_source(Reported::by(error)),
         fate,
     }
 }

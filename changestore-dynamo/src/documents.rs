@@ -52,10 +52,14 @@ impl Shared {
     }
 
     /// No token of a delete can remain. So where a reply was lost and the record is no longer there, nobody can
-    /// say who deleted it.
+    /// say who deleted it; and without a condition it could be somebody's new record that is deleted next.
     async fn delete(&self, key: &Key, condition: Condition) -> Result<()> {
         let item_key = layout::document_key(key);
-        let mut attempts = self.attempts(Resend::Recognizes, 0);
+        let resend = match condition {
+            Condition::None => Resend::Never,
+            _ => Resend::Recognizes,
+        };
+        let mut attempts = self.attempts(resend, 0);
         loop {
             let now = self.now();
             let request = self

@@ -11,7 +11,6 @@ mod item;
 mod layout;
 mod puts;
 mod queries;
-mod range;
 mod refusal;
 mod store;
 mod table;

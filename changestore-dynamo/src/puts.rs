@@ -9,7 +9,8 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
 use changestore_core::{
-    Condition, Error, ErrorKind, Etag, NewRecord, Record, RecordKind, Result, Timestamp, Version,
+    Condition, Error, ErrorKind, Etag, NewRecord, Outcome, Record, RecordKind, Result, Timestamp,
+    Version,
 };
 
 use crate::attempts::{Attempts, Resend, Sent};
@@ -35,13 +36,39 @@ impl Shared {
             etag: &etag,
             key: layout::document_key(record.key()),
         };
-        let version = self.written(&put).await?;
+        let resend = match condition {
+            // Others may have written since: it would be a second version of ours.
+            Condition::None => Resend::Never,
+            _ => Resend::Recognizes,
+        };
+        let mut attempts = self.attempts(resend, record.data().len());
+        let version = match self.written(&put, &mut attempts).await {
+            Err(lost) if lost.outcome() == Outcome::Unknown => {
+                self.look_for(&put, &attempts, lost).await?
+            }
+            written => written?,
+        };
         Ok(record.into_record(version, etag))
     }
 
+    /// After a lost reply: the version that the put wrote, if it is still there to be seen.
+    async fn look_for(
+        &self,
+        put: &Put<'_>,
+        attempts: &Attempts<'_>,
+        lost: Error,
+    ) -> Result<Version> {
+        let (mut reads, _) = attempts.read_between();
+        match self.item(&mut reads, &put.key).await {
+            Ok(Some(stored)) if item::is_written_by(&stored, ETAG, put.etag) => {
+                item::version(&stored)
+            }
+            _ => Err(lost),
+        }
+    }
+
     /// Sends a put until it has its answer: the version that it wrote.
-    async fn written(&self, put: &Put<'_>) -> Result<Version> {
-        let mut attempts = self.attempts(Resend::Recognizes, put.record.data().len());
+    async fn written(&self, put: &Put<'_>, attempts: &mut Attempts<'_>) -> Result<Version> {
         let mut nothing_is_there = *put.condition == Condition::IfAbsent;
         loop {
             let now = self.now();
@@ -58,7 +85,7 @@ impl Shared {
                         .expression_attribute_values(":version", number(version.as_i64()))
                         .expression_attribute_values(":greatest", number(i64::MAX))
                         .expression_attribute_values(":now", number(now.as_millis()));
-                    whole(&mut attempts, request, version.next()).await?
+                    whole(attempts, request, version.next()).await?
                 }
                 Condition::IfAbsent | Condition::None if nothing_is_there => {
                     let request = self
@@ -66,7 +93,7 @@ impl Shared {
                         .condition_expression("attribute_not_exists(#pk) OR #expire_at <= :now")
                         .expression_attribute_names("#pk", PK)
                         .expression_attribute_values(":now", number(now.as_millis()));
-                    whole(&mut attempts, request, Version::FIRST).await?
+                    whole(attempts, request, Version::FIRST).await?
                 }
                 Condition::IfEtag(wanted) => {
                     let request = self
@@ -76,19 +103,18 @@ impl Shared {
                             " AND #etag = :wanted AND #version < :greatest"
                         ))
                         .expression_attribute_values(":wanted", text(wanted.as_str()));
-                    counted(&mut attempts, request).await?
+                    counted(attempts, request).await?
                 }
                 Condition::None | Condition::IfAbsent => {
                     let request = self
                         .count_up(put, now)
-                        // Without the etag a lost reply would make it count twice.
                         .condition_expression(concat!(
                             "attribute_not_exists(#pk) OR (",
                             live!(),
-                            " AND #etag <> :etag AND #version < :greatest)"
+                            " AND #version < :greatest)"
                         ))
                         .expression_attribute_names("#pk", PK);
-                    counted(&mut attempts, request).await?
+                    counted(attempts, request).await?
                 }
             };
             let stored = match sent {
@@ -96,7 +122,7 @@ impl Shared {
                 Sent::Again => continue,
                 Sent::Refused(stored) => stored,
             };
-            let stored = self.refused_item(&attempts, &put.key, stored).await?;
+            let stored = self.refused_item(attempts, &put.key, stored).await?;
             if let Some(stored) = &stored
                 && item::is_written_by(stored, ETAG, put.etag)
             {

@@ -1,6 +1,6 @@
 //! Queries: a stream of pages, each a request made when it is asked for.
 
-use std::collections::VecDeque;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use changestore_core::{
@@ -11,8 +11,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use crate::attempts::Resend;
 use crate::documents::live;
 use crate::item;
-use crate::layout::{self, EXPIRE_AT, Item, PK, SK, VERSION, number};
-use crate::range::{self, Range};
+use crate::layout::{self, EXPIRE_AT, Item, PK, SK, VERSION, number, text};
 use crate::store::{Shared, named};
 
 /// The most items that a page looks at, of a query with a limit. A page without one is a megabyte.
@@ -24,18 +23,21 @@ pub(crate) fn query(
     sk_prefix: &str,
     options: &QueryOptions,
 ) -> RecordStream {
-    let plan = QueryPlan::new(pk, sk_prefix, options);
-    let scan = plan.map(|plan| Scan {
-        items: plan.remaining().map(with_headroom),
+    let scan = QueryPlan::new(pk, sk_prefix, options).map(|plan| Scan {
         shared: Arc::clone(shared),
+        prefix: sk_prefix.to_owned(),
+        items: plan.remaining().map(with_headroom),
+        is_over: plan.is_empty(),
         plan,
-        is_over: false,
     });
     let key = format_args!("({pk:?})").to_string();
     let pages = stream::once(async move { scan }).map_ok(|scan| {
         stream::try_unfold(scan, |mut scan| async move {
+            if scan.is_over {
+                return Ok(None);
+            }
             let page = scan.next_page().await?;
-            Ok::<_, Error>(page.map(|page| (stream::iter(page).map(Ok), scan)))
+            Ok::<_, Error>(Some((stream::iter(page).map(Ok), scan)))
         })
         .try_flatten()
     });
@@ -48,6 +50,7 @@ pub(crate) fn query(
 /// A query on its way.
 struct Scan {
     shared: Arc<Shared>,
+    prefix: String,
     plan: QueryPlan,
     /// How many items the next page looks at; all that fit if none.
     items: Option<usize>,
@@ -55,58 +58,44 @@ struct Scan {
 }
 
 impl Scan {
-    /// The next records, perhaps none of them; none if there are no more pages.
-    async fn next_page(&mut self) -> Result<Option<VecDeque<Record>>> {
-        if self.is_over {
-            return Ok(None);
-        }
-        let Some(range) = Range::of(&self.plan) else {
-            return Ok(None);
-        };
-        let (items, last) = self.read(range).await?;
-        let mut records = VecDeque::with_capacity(items.len());
-        for item in items {
-            let sk = item::sort_key(&item)?;
-            if !range::holds(&self.plan, sk) {
-                continue;
-            }
-            let key = Key::new(self.plan.pk(), sk)
+    /// The next records; perhaps none of them, if all that the page looked at has expired.
+    async fn next_page(&mut self) -> Result<Vec<Record>> {
+        let (items, last) = self.read().await?;
+        let pk = self.plan.pk();
+        let records = items.into_iter().map(|item| {
+            let key = Key::new(pk, item::sort_key(&item)?)
                 .map_err(|_| Error::corrupt("a stored sort key is not ours"))?;
             // The server has left out what has expired and what is a counter.
-            records.push_back(item::record(key, item)?);
-        }
-        if let Some(wanted) = self.plan.remaining() {
-            records.truncate(wanted);
-        }
+            item::record(key, item)
+        });
+        let records: Vec<_> = records
+            .take(self.plan.remaining().unwrap_or(usize::MAX))
+            .collect::<Result<_>>()?;
         match last {
             Some(last) => {
                 self.plan.advance(item::sort_key(&last)?, records.len());
+                self.is_over = self.plan.is_empty();
                 // Where much has expired, a page of what is still wanted would bring little again.
-                self.items = self
-                    .items
-                    .map(|items| (2 * items).min(PAGE_ITEMS).max(items));
-                self.is_over = self.plan.remaining() == Some(0);
+                let twice = |items: usize| (2 * items).min(PAGE_ITEMS);
+                self.items = self.items.map(twice);
             }
             None => self.is_over = true,
         }
-        Ok(Some(records))
+        Ok(records)
     }
 
     /// A page: its items, and the key that the next one starts behind.
-    async fn read(&self, range: Range) -> Result<(Vec<Item>, Option<Item>)> {
+    async fn read(&self) -> Result<(Vec<Item>, Option<Item>)> {
         let shared = &*self.shared;
         let mut attempts = shared.attempts(Resend::Reads, 0);
-        let start = range.start_key(self.plan.pk());
-        let condition = range.condition;
-        let ends: Vec<_> = range.values().collect();
+        let start = self.start_key();
         let page = attempts.answer(|| {
-            let mut request = shared
+            let request = shared
                 .client
                 .query()
                 .table_name(&shared.table)
                 .consistent_read(true)
                 .scan_index_forward(!self.plan.descending())
-                .key_condition_expression(condition)
                 .filter_expression(live!())
                 .expression_attribute_names("#pk", PK)
                 .expression_attribute_names("#version", VERSION)
@@ -115,17 +104,37 @@ impl Scan {
                 .expression_attribute_values(":now", number(shared.now().as_millis()))
                 .set_exclusive_start_key(start.clone())
                 .set_limit(self.items.and_then(|items| i32::try_from(items).ok()));
-            if !ends.is_empty() {
-                request = request.expression_attribute_names("#sk", SK);
-            }
-            for (name, value) in &ends {
-                request = request.expression_attribute_values(name, value.clone());
-            }
+            let request = if self.prefix.is_empty() {
+                // Nothing begins with the empty text, to DynamoDB.
+                request.key_condition_expression("#pk = :pk")
+            } else {
+                request
+                    .key_condition_expression("#pk = :pk AND begins_with(#sk, :prefix)")
+                    .expression_attribute_names("#sk", SK)
+                    .expression_attribute_values(":prefix", text(&self.prefix))
+            };
             request.send()
         });
         let page = page.await?;
         let last = page.last_evaluated_key.filter(|key| !key.is_empty());
         Ok((page.items.unwrap_or_default(), last))
+    }
+
+    /// The key to start behind: the plan's end at which the query starts, if it has moved into the prefix. No
+    /// item need be there; outside of the prefix DynamoDB would refuse it.
+    fn start_key(&self) -> Option<Item> {
+        let start = if self.plan.descending() {
+            self.plan.upper()
+        } else {
+            self.plan.lower()
+        };
+        match start {
+            Bound::Excluded(sk) if sk.starts_with(&self.prefix) => Some(layout::primary_key(
+                layout::document_partition(self.plan.pk()),
+                sk.to_owned(),
+            )),
+            _ => None,
+        }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::error::Error as StdError;
 
-use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::describe_table::DescribeTableError;
@@ -18,31 +17,33 @@ use crate::layout::Item;
 
 /// The error of a request that may have a condition.
 pub(crate) trait Conditional:
-    StdError + ProvideErrorMetadata + Sized + Send + Sync + 'static
+    StdError + ProvideErrorMetadata + Send + Sync + 'static
 {
-    /// The item on which the condition failed, as far as the server returns it; or the error, if it is another.
-    fn refusal(
-        error: SdkError<Self, HttpResponse>,
-    ) -> Result<Option<Item>, SdkError<Self, HttpResponse>> {
-        Err(error)
+    /// Whether it is that the condition did not hold.
+    fn is_refusal(&self) -> bool {
+        false
+    }
+
+    /// The item on which the condition did not hold, as far as the server returns it.
+    fn into_item(self) -> Option<Item>
+    where
+        Self: Sized,
+    {
+        None
     }
 }
 
 macro_rules! conditional {
     ($($error:ident)*) => {$(
         impl Conditional for $error {
-            fn refusal(
-                error: SdkError<Self, HttpResponse>,
-            ) -> Result<Option<Item>, SdkError<Self, HttpResponse>> {
-                let is_refusal = error
-                    .as_service_error()
-                    .is_some_and(Self::is_conditional_check_failed_exception);
-                if !is_refusal {
-                    return Err(error);
-                }
-                match error.into_service_error() {
-                    Self::ConditionalCheckFailedException(refusal) => Ok(refusal.item),
-                    _ => Ok(None),
+            fn is_refusal(&self) -> bool {
+                self.is_conditional_check_failed_exception()
+            }
+
+            fn into_item(self) -> Option<Item> {
+                match self {
+                    Self::ConditionalCheckFailedException(refusal) => refusal.item,
+                    _ => None,
                 }
             }
         }

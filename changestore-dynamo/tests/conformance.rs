@@ -3,11 +3,15 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use changestore_core::{ChangeStore, DocumentStore, ManualClock};
 use changestore_dynamo::DynamoStore;
 use storetest::{Fixture, Harness};
+
+/// No case is about time: a slow machine is no failure.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 #[derive(Debug)]
 struct DynamoHarness;
@@ -19,6 +23,9 @@ async fn open(clock: &ManualClock) -> (Arc<DynamoStore>, impl Future<Output = ()
     let store = DynamoStore::builder(client.clone())
         .with_table(&table)
         .with_clock(clock.clone())
+        // Cases run side by side, and a server in JavaScript is one thread for all of them.
+        .with_attempt_timeout(PATIENCE)
+        .with_operation_timeout(2 * PATIENCE)
         .build()
         .unwrap();
     store.create_table().await.unwrap();

@@ -1,6 +1,8 @@
 //! Servers and stores for the tests of this crate.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub(crate) mod proxy;
+
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
