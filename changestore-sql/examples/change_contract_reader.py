@@ -136,7 +136,8 @@ def decide(connection, file, family, cursor):
 
 def key_parts(key_columns, row_key):
     """The key's values. A single one stands as it is; several are a JSON array, in which a BLOB is
-    {"blob": "HEX"}, a text with control characters {"text": "HEX"}, and a REAL is 1.0, 9e999 (infinity) or {"real": [m, e]}, which is m * 2 ** e."""
+    {"blob": "HEX"}, a text with control characters {"text": "HEX"}, and a REAL is 1.0, 9e999 (infinity) or
+    {"real": [m, e]}, which is m * 2 ** e."""
     if len(key_columns) == 1:
         return [row_key]
     return [key_part(part) for part in json.loads(row_key)]
@@ -147,8 +148,9 @@ def key_part(part):
         return part
     if "blob" in part:
         return bytes.fromhex(part["blob"])
-    if "text" in part:
-        return bytes.fromhex(part["text"]).decode()
+    for tag, encoding in (("text", "utf-8"), ("utf16le", "utf-16-le"), ("utf16be", "utf-16-be")):
+        if tag in part:
+            return bytes.fromhex(part[tag]).decode(encoding)
     return math.ldexp(*part["real"])
 
 
@@ -162,6 +164,9 @@ def read_row(connection, table, key_columns, row_key):
     The first comparison uses the key's index and its collation; the others tell 1 from 1.0, and under NOCASE
     a from A.
     """
+    if not connection.execute(
+            "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", [table]).fetchone():
+        return None  # Dropped or renamed: no row of this table is left.
     parts = key_parts(key_columns, row_key)
     exactly = " AND ".join(
         f"{name} = ?{i} AND typeof({name}) = typeof(?{i}) AND {name} = ?{i} COLLATE BINARY"

@@ -38,6 +38,9 @@ fn print(enabled: &Enabled, output: &mut Output) -> Result<()> {
             output.line(format_args!("{what:<9}  {}", Printable(table)))?;
         }
     }
+    if enabled.retention_changed {
+        output.line(format_args!("retention  changed to {retention}"))?;
+    }
     if enabled.families_changed {
         output.line(format_args!("families   changed"))?;
     }

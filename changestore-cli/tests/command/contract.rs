@@ -148,12 +148,12 @@ fn what_a_migration_has_disarmed_is_said_and_armed_again() {
     );
     let changed = contract(&place, &format!("{enable} --retention 2000")).ok();
     assert!(
-        changed.starts_with("unchanged  retention 2000\n"),
+        changed.starts_with("retention  changed to 2000\n"),
         "{changed}"
     );
 
     database
-        .execute_batch("DROP TABLE change_contract_log")
+        .execute_batch("DROP TABLE change_contract_entries")
         .unwrap();
     let shown = contract(&place, "status --db o.db").ok();
     assert_eq!(

@@ -101,8 +101,10 @@ impl Question<'_> {
                 next: Some(observed.seen.now),
             });
         }
-        if tables.by_id.is_empty() {
-            return Err(unknown_family(connection, self.family).await);
+        if tables.by_id.is_empty()
+            && let Some(error) = unknown_family(connection, self.family).await
+        {
+            return Err(error);
         }
         let verified = Verified::new(tables, &observed.seen.now);
         self.conclude(observed, &entries, memory.insert(verified))

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use changestore_core::{ErrorKind, Result};
 use sqlx::sqlite::SqliteConnection;
 
+use super::failure::failed;
 use super::installed::{Definition, Installed};
 use super::plan::Mode;
 use super::tracked::Tracked;
@@ -25,13 +26,45 @@ pub(super) async fn why_unarmed(
 ) -> Result<Option<String>> {
     let mode = definition.mode.parse::<Mode>()?;
     match Tracked::find(connection, &definition.name, mode).await {
-        Ok(table) => Ok(difference(&table, installed, definition, armed)),
+        Ok(table) => match difference(&table, installed, definition, armed) {
+            Some(difference) => Ok(Some(difference)),
+            None => Ok(overtaking(connection, &table.info.name)
+                .await?
+                .map(|trigger| {
+                    format!(
+                        "the trigger {trigger:?} is newer than the contract's, and run before them: if it \
+                         fails with FAIL or IGNORE, the row stays and goes unjournaled"
+                    )
+                })),
+        },
         // It can be tracked no more.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidArgument { .. }) => {
             Ok(Some(error.to_string()))
         }
         Err(error) => Err(error),
     }
+}
+
+/// A trigger of the user's that is run before the contract's: SQLite runs the newest first. The word is in each that is
+/// run after the write; one that is run before it and has the word by chance is taken for one.
+pub(super) async fn overtaking(
+    connection: &mut SqliteConnection,
+    table: &str,
+) -> Result<Option<String>> {
+    sqlx::query_scalar(
+        "SELECT u.name FROM sqlite_schema u
+         WHERE u.type = 'trigger' AND u.tbl_name = ?1 AND u.sql LIKE '%after%'
+             AND u.name NOT LIKE 'change\\_contract\\_%' ESCAPE '\\'
+             AND u.rowid > (
+                 SELECT min(c.rowid) FROM sqlite_schema c
+                 WHERE c.type = 'trigger' AND c.tbl_name = ?1
+                     AND c.name LIKE 'change\\_contract\\_%' ESCAPE '\\')
+         LIMIT 1",
+    )
+    .bind(table)
+    .fetch_optional(connection)
+    .await
+    .map_err(failed)
 }
 
 fn difference(

@@ -8,6 +8,7 @@ use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqliteConnection;
 use uuid::Uuid;
 
+use super::armed::overtaking;
 use super::failure::failed;
 use super::installed::{Definition, Installed, Position, armed, position};
 use super::objects::{self, Presence, drop_object};
@@ -31,6 +32,8 @@ pub struct Enabled {
     pub rearmed: Vec<String>,
     /// Whether the families changed.
     pub families_changed: bool,
+    /// Whether the retention changed, of a contract that was there before.
+    pub retention_changed: bool,
     /// The sequence values that the log keeps.
     pub retention: u64,
     /// Where the sequence is.
@@ -38,7 +41,7 @@ pub struct Enabled {
 }
 
 impl Enabled {
-    /// Whether everything was already as planned, but perhaps for the retention.
+    /// Whether everything was already as planned.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
         !self.created
@@ -46,6 +49,7 @@ impl Enabled {
             && self.removed.is_empty()
             && self.rearmed.is_empty()
             && !self.families_changed
+            && !self.retention_changed
     }
 }
 
@@ -100,6 +104,7 @@ pub(super) async fn enable(
         && retention != installed.retention
     {
         set_retention(connection, retention).await?;
+        enabled.retention_changed = true;
     }
     enabled.position = position(connection).await?;
     let retention: i64 = sqlx::query_scalar("SELECT retention FROM change_contract_state")
@@ -183,7 +188,9 @@ impl Change<'_> {
                 }
                 Some(definition) => {
                     let triggers = table.triggers(definition.id);
-                    if !self.stands(table, definition, &triggers, &armed) {
+                    if !self.stands(table, definition, &triggers, &armed)
+                        || overtaking(self.connection, name).await?.is_some()
+                    {
                         self.define(table, definition.id, &triggers).await?;
                         self.arm(table, definition.id, &triggers, &armed).await?;
                         rearmed.push(name.clone());
@@ -217,6 +224,7 @@ impl Change<'_> {
             created,
             removed,
             rearmed,
+            retention_changed: false,
             retention: 0,
             position: position(self.connection).await?,
         })

@@ -48,7 +48,7 @@ pub(super) fn stored(key: &Key, columns: &[String]) -> Stored {
     }
 }
 
-/// One column of a composite key, as a JSON array has it. No JSON functions: older SQLites refuse them in triggers and
+/// One column of a composite key, as a JSON array has it. No JSON functions: older versions of SQLite refuse them in triggers and
 /// views to programs that do not trust schemas.
 pub(super) fn element(column: &str, types: Types) -> String {
     let mut forms = Vec::with_capacity(4);
@@ -78,11 +78,13 @@ pub(super) fn element(column: &str, types: Types) -> String {
     format!("CASE typeof({column}) {} ELSE {last} END", cases.join(" "))
 }
 
-/// A string has no control characters in it, and SQL no way to replace NUL.
+/// A string has no control characters in it, and SQL no way to replace NUL. `hex` gives the bytes of the database's
+/// encoding.
 fn text(column: &str) -> String {
     format!(
         "CASE WHEN {column} GLOB '*[' || char(1) || '-' || char(31) || ']*' \
-         OR instr({column}, char(0)) > 0 THEN '{{\"text\":\"' || hex({column}) || '\"}}' \
+         OR instr({column}, char(0)) > 0 THEN CASE hex('a') WHEN '61' THEN '{{\"text\":\"' \
+         WHEN '6100' THEN '{{\"utf16le\":\"' ELSE '{{\"utf16be\":\"' END || hex({column}) || '\"}}' \
          ELSE '\"' || replace(replace({column}, '\\', '\\\\'), '\"', '\\\"') || '\"' END"
     )
 }

@@ -15,6 +15,7 @@ mod identifiers;
 mod install;
 mod installed;
 mod key_sql;
+mod null_default;
 mod objects;
 mod owner;
 mod plan;

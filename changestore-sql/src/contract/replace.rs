@@ -11,6 +11,7 @@
 
 use super::identifiers::quoted;
 use super::key_sql::{columns, equal, equality, noted, same, stored};
+use super::null_default::NullDefault;
 use super::table_info::{Key, Part, TableInfo, UniqueIndex};
 use super::triggers::Trigger;
 
@@ -45,6 +46,11 @@ pub(super) fn uncovered(table: &TableInfo, key: &Key) -> Vec<(String, &'static s
                 "is over a generated column, which a trigger before the write does not know where SQLite chooses \
                  the INTEGER PRIMARY KEY",
             )
+        } else if has_unknown_default(table, index) {
+            Some(
+                "is over a column whose default for NULL is an expression, or over a generated column of a table with such \
+                 defaults",
+            )
         } else if key.parts.len() > NOTED_COLUMNS {
             Some("is on a table with a primary key of more than 8 columns")
         } else {
@@ -66,6 +72,15 @@ fn depends_on_row_id(table: &TableInfo, key: &Key, index: &UniqueIndex) -> bool 
         .iter()
         .all(|part| !table.rowid_names.contains(&&*part.column.name));
     key.is_rowid && declared && parts.into_iter().any(|part| part.column.generated)
+}
+
+/// Whether REPLACE may write another value than NULL that cannot be told before.
+fn has_unknown_default(table: &TableInfo, index: &UniqueIndex) -> bool {
+    let mut parts = index.parts.iter().flatten();
+    parts.any(|part| {
+        part.column.null_default == NullDefault::Unknown
+            || (part.column.generated && table.has_null_defaults)
+    })
 }
 
 impl<'a> Replaced<'a> {
@@ -265,20 +280,11 @@ enum Stage {
 /// What the column will hold: REPLACE writes the default where NULL is not allowed.
 fn to_be(part: &Part, stage: Stage) -> String {
     let column = format!("NEW.{}", quoted(&part.column.name));
-    let types = part.column.types;
-    let Some(default) = part
-        .column
-        .default_for_null
-        .as_ref()
-        .filter(|_| stage == Stage::Before)
-    else {
-        return column;
-    };
-    // As the column will have converted it when it is compared after the write.
-    match (types.integer, types.real, types.text) {
-        (true, ..) => format!("ifnull({column}, {default})"),
-        (_, true, _) => format!("ifnull({column}, CAST({default} AS REAL))"),
-        _ => format!("ifnull({column}, CAST({default} AS TEXT))"),
+    match &part.column.null_default {
+        NullDefault::Literal(default) if stage == Stage::Before => {
+            format!("ifnull({column}, {default})")
+        }
+        _ => column,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The log shows a key of one column as it is, and a key of several as a JSON array in key order.
 //! Plain JSON would lose types, so its elements are: an INTEGER as an integer; a TEXT as a string, or where it has
-//! control characters as `{"text":"<HEX>"}`, its bytes; a
+//! control characters as `{"text":"<HEX>"}`, its bytes (`utf16le`, `utf16be` in databases of those encodings); a
 //! REAL that is a whole number of less than 2^53 with `.0` at its end, any other as `{"real":[m,e]}`,
 //! which is m · 2^e, and the infinities as `9e999` and `-9e999`; a BLOB as `{"blob":"<HEX>"}`.
 //! REALs are not decimal fractions because SQLite's conversions of those are not exact.
@@ -89,6 +89,8 @@ enum Tagged {
     Real(i64, i32),
     Blob(String),
     Text(String),
+    Utf16le(String),
+    Utf16be(String),
 }
 
 fn element(element: &RawValue) -> Option<Value> {
@@ -99,6 +101,8 @@ fn element(element: &RawValue) -> Option<Value> {
             Tagged::Real(mantissa, exponent) => Some(Value::Real(scaled(mantissa, exponent)?)),
             Tagged::Blob(hex) => bytes(&hex).map(Value::Blob),
             Tagged::Text(hex) => String::from_utf8(bytes(&hex)?).ok().map(Value::Text),
+            Tagged::Utf16le(hex) => utf16(&bytes(&hex)?, u16::from_le_bytes),
+            Tagged::Utf16be(hex) => utf16(&bytes(&hex)?, u16::from_be_bytes),
         },
         _ => match text {
             "9e999" => Some(Value::Real(f64::INFINITY)),
@@ -122,6 +126,13 @@ fn scaled(mantissa: i64, exponent: i32) -> Option<f64> {
         ..-1000 => mantissa * power(-1000) * power(exponent + 1000),
         _ => mantissa * power(exponent),
     })
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<Value> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+    let text = String::from_utf16(&units).ok()?;
+    rest.is_empty().then_some(Value::Text(text))
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
@@ -204,6 +215,8 @@ mod tests {
             "[1,1.5]",
             r#"[1,{"blob":"3"}]"#,
             r#"[1,{"text":"FF"}]"#,
+            r#"[1,{"utf16le":"00"}]"#,
+            r#"[1,{"utf16be":"D800"}]"#,
             "1",
         ] {
             assert_eq!(decoded(text, 2), None, "{text}");

@@ -136,21 +136,6 @@ async fn warn_of_table(
             ));
         }
     }
-    let triggers: Vec<String> = sqlx::query_scalar(
-        "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1
-             AND name NOT LIKE 'change\\_contract\\_%' ESCAPE '\\'
-             AND sql LIKE '%after%' AND sql LIKE '%raise%(%ignore%)%'",
-    )
-    .bind(name)
-    .fetch_all(connection)
-    .await
-    .map_err(failed)?;
-    for trigger in triggers {
-        warnings.push(format!(
-            "{name:?}: the trigger {trigger:?} seems to RAISE(IGNORE); where it does so after a row \
-             is written, the row may go unjournaled"
-        ));
-    }
     Ok(())
 }
 

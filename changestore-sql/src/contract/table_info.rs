@@ -2,10 +2,11 @@
 
 use changestore_core::Result;
 use sqlx::Row as _;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::failure::failed;
 use super::identifiers::ROWID_NAMES;
+use super::null_default::NullDefault;
 
 /// What is found under a table's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,8 +100,8 @@ pub(super) struct Column {
     pub(super) name: String,
     pub(super) types: Types,
     pub(super) generated: bool,
-    /// What REPLACE puts where NULL is not allowed: an SQL expression.
-    pub(super) default_for_null: Option<String>,
+    /// What REPLACE puts where NULL is not allowed.
+    pub(super) null_default: NullDefault,
     not_null: bool,
     declared: String,
     /// The place in the declared primary key, from 1, or 0.
@@ -166,6 +167,8 @@ pub(super) struct TableInfo {
     pub(super) rowid: Option<String>,
     /// All names of the row id that are no columns.
     pub(super) rowid_names: Vec<&'static str>,
+    /// Whether REPLACE puts something in place of NULL in some column.
+    pub(super) has_null_defaults: bool,
 }
 
 impl TableInfo {
@@ -196,6 +199,9 @@ impl TableInfo {
         let strict: bool = found.try_get(3).map_err(failed)?;
         let columns = columns(connection, &name, strict).await?;
         let indexes = indexes(connection, &name, &columns).await?;
+        let has_null_defaults = columns
+            .iter()
+            .any(|column| column.null_default != NullDefault::None);
         let is_column = |name: &str| columns.iter().any(|c| c.name.eq_ignore_ascii_case(name));
         let rowid_names: Vec<_> = ROWID_NAMES
             .into_iter()
@@ -222,6 +228,7 @@ impl TableInfo {
             unique,
             rowid,
             rowid_names,
+            has_null_defaults,
         }))
     }
 }
@@ -239,23 +246,29 @@ async fn columns(
     .fetch_all(connection)
     .await
     .map_err(failed)?;
-    rows.iter()
-        .map(|row| {
-            let declared: String = row.try_get(1)?;
-            let not_null: bool = row.try_get(2)?;
-            let default: Option<String> = row.try_get(3)?;
-            Ok(Column {
-                name: row.try_get(0)?,
-                types: Types::of(&declared, strict),
-                generated: row.try_get::<i64, _>(5)? > 1,
-                default_for_null: default.filter(|_| not_null),
-                not_null,
-                declared,
-                key_place: row.try_get(4)?,
-            })
-        })
-        .collect::<Result<_, sqlx::Error>>()
-        .map_err(failed)
+    let mut columns = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let mut column = column(row, strict).map_err(failed)?;
+        let default: Option<String> = row.try_get(3).map_err(failed)?;
+        if let Some(default) = default.filter(|_| column.not_null) {
+            column.null_default = NullDefault::of(&column.declared, strict, &default).await?;
+        }
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
+fn column(row: &SqliteRow, strict: bool) -> Result<Column, sqlx::Error> {
+    let declared: String = row.try_get(1)?;
+    Ok(Column {
+        name: row.try_get(0)?,
+        types: Types::of(&declared, strict),
+        generated: row.try_get::<i64, _>(5)? > 1,
+        null_default: NullDefault::None,
+        not_null: row.try_get(2)?,
+        declared,
+        key_place: row.try_get(4)?,
+    })
 }
 
 struct Index {
@@ -325,7 +338,7 @@ fn key(
             name: name.to_owned(),
             types: Types::INTEGER,
             generated: false,
-            default_for_null: None,
+            null_default: NullDefault::None,
             not_null: true,
             declared: "INTEGER".to_owned(),
             key_place: 1,

@@ -284,10 +284,15 @@ async fn collations(
         .map_err(failed)
 }
 
-/// A family without tables never changes: a mistyped name must not look like that.
-pub(super) async fn unknown_family(connection: &mut SqliteConnection, family: &str) -> Error {
+/// A family without tables never changes: a mistyped name must not look like that. None for a family whose tables are
+/// all still to be created.
+pub(super) async fn unknown_family(
+    connection: &mut SqliteConnection,
+    family: &str,
+) -> Option<Error> {
     let known: Result<Vec<String>, _> = sqlx::query_scalar(FAMILIES).fetch_all(connection).await;
-    match known {
+    Some(match known {
+        Ok(known) if known.iter().any(|known| known == family) => return None,
         Ok(known) if known.is_empty() => {
             Error::invalid_argument("family", "the archive has no families")
         }
@@ -299,5 +304,5 @@ pub(super) async fn unknown_family(connection: &mut SqliteConnection, family: &s
             ),
         ),
         Err(error) => failed(error),
-    }
+    })
 }

@@ -1,8 +1,8 @@
 //! Keys of every type and collation: the log's form is exact, and what is another key is told to be one.
 
-use changestore_sql::contract::{ContractReader, Poll, Value};
+use changestore_sql::contract::{ContractOwner, ContractReader, Poll, SchemaGuard, Value};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, plan};
 
 fn values() -> Vec<(&'static str, Value)> {
     let text = |text: &str| Value::Text(text.to_owned());
@@ -294,4 +294,43 @@ for (key,) in db.execute("SELECT row_key FROM change_contract_log WHERE seq <= 2
             "[1,{text},{{\"real\":[1844674407370955264,-64]}},{{\"blob\":\"78\"}}]\n[1,{text}]\n"
         )
     );
+}
+
+/// `hex` gives a text's bytes in the database's encoding, which the key then names.
+#[tokio::test]
+async fn texts_with_control_characters_are_whole_in_every_encoding() {
+    for (encoding, form) in [
+        ("UTF-8", r#"[{"text":"C3A40A00"},1]"#),
+        ("UTF-16le", r#"[{"utf16le":"E4000A000000"},1]"#),
+        ("UTF-16be", r#"[{"utf16be":"00E4000A0000"},1]"#),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.db");
+        let writer = rusqlite::Connection::open(&path).unwrap();
+        writer
+            .execute_batch(&format!(
+                "PRAGMA encoding = '{encoding}'; CREATE TABLE t(a TEXT NOT NULL, b NOT NULL, PRIMARY KEY(a, b))"
+            ))
+            .unwrap();
+        let owner = ContractOwner::open(&path, SchemaGuard::Unchecked)
+            .await
+            .unwrap();
+        owner.enable(&plan(&["t"])).await.unwrap();
+        let mut reader = ContractReader::open(&path, "f").await.unwrap();
+        let cursor = reader.poll(None).await.unwrap().next().cloned();
+        writer
+            .execute_batch("INSERT INTO t VALUES ('\u{e4}' || char(10, 0), 1)")
+            .unwrap();
+        let key: String = writer
+            .query_row("SELECT row_key FROM change_contract_log", [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(key, form);
+        let Poll::Rows(changes) = reader.poll(cursor.as_ref()).await.unwrap() else {
+            panic!("the insert was not seen")
+        };
+        let parts = [Value::Text("\u{e4}\n\0".to_owned()), Value::Integer(1)];
+        assert_eq!(changes.rows[0].key.parts(), parts, "{encoding}");
+    }
 }

@@ -102,3 +102,35 @@ async fn writes_through_attach_are_journaled_in_the_file_they_go_to() {
         .unwrap();
     assert_eq!(alien, 0);
 }
+
+/// SQLite runs the newest trigger first. One that fails with FAIL leaves the row, and the contract's not run: so
+/// they must be the newest.
+#[tokio::test]
+async fn a_newer_trigger_disarms_a_table_until_it_is_armed_again() {
+    let archive = Archive::tracking("CREATE TABLE t(k INTEGER PRIMARY KEY, v)", &["t"]).await;
+    archive.run(
+        "CREATE TRIGGER before BEFORE INSERT ON t BEGIN SELECT 1; END;
+         CREATE TRIGGER strict AFTER INSERT ON t WHEN NEW.v = 9 BEGIN SELECT raise(FAIL, 'no'); END",
+    );
+    let unarmed = archive.owner.status().await.unwrap().tables[0]
+        .unarmed
+        .clone();
+    assert!(
+        unarmed
+            .clone()
+            .is_some_and(|why| why.contains("\"strict\"")),
+        "{unarmed:?}"
+    );
+    let rearmed = archive.owner.rearm().await.unwrap().unwrap();
+    assert_eq!(rearmed.rearmed, ["t"]);
+    assert_eq!(
+        archive.owner.status().await.unwrap().tables[0].unarmed,
+        None
+    );
+    archive
+        .writer
+        .execute("INSERT INTO t VALUES (2, 9)", [])
+        .unwrap_err();
+    assert_eq!(archive.number("SELECT count(*) FROM t"), 1);
+    assert_eq!(archive.changes_after(0), [(1, "2".to_owned())]);
+}

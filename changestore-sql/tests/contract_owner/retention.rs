@@ -117,7 +117,7 @@ async fn a_lower_retention_prunes_at_once() {
     let position = archive.owner.status().await.unwrap().position;
     let plan = ContractPlan::new().with_retention(2000);
     let enabled = archive.owner.enable(&plan).await.unwrap();
-    assert!(enabled.is_unchanged());
+    assert!(enabled.retention_changed && enabled.rearmed.is_empty());
     assert_eq!(enabled.retention, 2000);
     assert_eq!(Some(enabled.position), position, "no reader is disturbed");
     assert_eq!(bounds(&archive), (3000, 3001, 2000));

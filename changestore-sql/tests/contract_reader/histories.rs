@@ -5,9 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use changestore_sql::contract::{ContractReader, Cursor, Poll};
 use rusqlite::Connection;
@@ -17,6 +15,7 @@ use crate::archive::{Archive, Consumer, TABLES, plan};
 use crate::oracle::Oracle;
 use crate::random::{Random, quiet, write, writes};
 use crate::typed;
+use crate::writers::{attached, run, shell};
 
 const STEPS: u64 = 6;
 
@@ -150,47 +149,6 @@ impl History<'_> {
             }
         }
     }
-}
-
-/// A statement that breaks a constraint is undone alone.
-fn run(connection: &Connection, statements: &[String]) {
-    for sql in statements {
-        match connection.execute_batch(sql) {
-            Ok(()) => {}
-            Err(error) => assert_eq!(
-                error.sqlite_error_code(),
-                Some(rusqlite::ErrorCode::ConstraintViolation),
-                "{error}: {sql}",
-            ),
-        }
-    }
-}
-
-fn attached(path: &Path, statements: &[String]) {
-    let connection = Connection::open_in_memory().unwrap();
-    connection
-        .execute("ATTACH ?1 AS archive", [path.to_str().unwrap()])
-        .unwrap();
-    run(&connection, statements);
-}
-
-/// The shell goes on after an error, as it does by hand.
-fn shell(path: &Path, statements: &[String]) {
-    let mut shell = Command::new("sqlite3")
-        .arg(path)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("sqlite3, the shell, is one of the writers: it must be installed");
-    let script = statements.join(";\n") + ";\n";
-    shell
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(script.as_bytes())
-        .unwrap();
-    shell.wait().unwrap();
 }
 
 /// A poll in a form that both readers' answers have.

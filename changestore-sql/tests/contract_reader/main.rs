@@ -12,3 +12,4 @@ mod random;
 mod reasons;
 mod shape;
 mod typed;
+mod writers;
