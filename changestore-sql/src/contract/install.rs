@@ -210,8 +210,12 @@ impl Change<'_> {
             self.set_families(families).await?;
         }
         let joined = families.iter().any(|(family, tables)| {
-            let before = before.and_then(|families| families.get(family));
-            before.is_some_and(|before| !tables.is_subset(before))
+            before.is_some_and(|before| {
+                // One that is new may have been there before, with a reader that has not forgotten it.
+                before
+                    .get(family)
+                    .is_none_or(|before| !tables.is_subset(before))
+            })
         });
         if let Some(reason) = reason(&added, &rearmed, joined).filter(|_| self.installed.is_some())
         {
