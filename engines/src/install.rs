@@ -7,7 +7,7 @@ use nix::unistd::geteuid;
 
 use crate::error::{Doing as _, Error, Result};
 
-/// What installs something on Debian and its descendants; displayed as one types it into a shell.
+/// What installs something: Debian's packages, or a command; displayed as one types it into a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Install {
     packages: &'static [&'static str],
@@ -25,17 +25,23 @@ impl Install {
         }
     }
 
+    /// This command, by whoever runs this and for nobody else.
+    pub(crate) const fn command(command: &'static str) -> Self {
+        Self::packages(&[]).then(command)
+    }
+
     pub(crate) const fn then(mut self, command: &'static str) -> Self {
         self.then = Some(command);
         self
     }
 
-    /// Runs it, as root or through `sudo`; its output goes to standard error.
+    /// Runs it, packages as root or through `sudo`; its output goes to standard error.
     ///
     /// # Errors
     /// [`Error::Io`] if it cannot be run or fails.
     pub fn run(&self) -> Result<()> {
-        let mut command = if geteuid().is_root() {
+        let has_packages = !self.packages.is_empty();
+        let mut command = if geteuid().is_root() || !has_packages {
             Command::new("sh")
         } else {
             let mut sudo = Command::new("sudo");
@@ -43,8 +49,13 @@ impl Install {
             sudo
         };
         let line = self.to_string();
+        let update = if has_packages {
+            "apt-get update -qq; "
+        } else {
+            ""
+        };
         let status = command
-            .args(["-ec", &format!("exec >&2; apt-get update -qq; {line}")])
+            .args(["-ec", &format!("exec >&2; {update}{line}")])
             .env("DEBIAN_FRONTEND", "noninteractive")
             .stdin(Stdio::null())
             .status()
@@ -80,10 +91,9 @@ pub fn install_missing(check: impl Fn() -> Result<()>) -> Result<()> {
 impl fmt::Display for Install {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let packages = self.packages.join(" ");
-        write!(f, "apt-get install -y --no-install-recommends {packages}")?;
-        if let Some(then) = self.then {
-            write!(f, " && {then}")?;
-        }
-        Ok(())
+        let install = (!self.packages.is_empty())
+            .then(|| format!("apt-get install -y --no-install-recommends {packages}"));
+        let steps: Vec<_> = install.as_deref().into_iter().chain(self.then).collect();
+        f.write_str(&steps.join(" && "))
     }
 }

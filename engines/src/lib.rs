@@ -1,4 +1,4 @@
-//! Database servers for tests, started from the machine's own packages.
+//! Database servers for tests, started from the machine's own packages or from what its package managers install.
 //!
 //! A server has a temporary folder of its own, a free port on 127.0.0.1, a random password, and where the
 //! test runs as root, an unprivileged user. It ends, and its folder goes, when its handle is
@@ -15,6 +15,9 @@
 //!
 //! All calls block until what they are asked for is done.
 
+pub mod dynalite;
+mod dynamodb;
+pub mod dynoxide;
 mod error;
 mod folder;
 mod install;

@@ -27,6 +27,11 @@ impl Unprivileged {
         Ok(Self(None))
     }
 
+    /// Whoever runs this: for programs that do not mind, and that nobody else may be allowed to read.
+    pub(crate) const fn nobody_else() -> Self {
+        Self(None)
+    }
+
     /// The command as this user runs it.
     pub(crate) fn run(&self, command: &Command) -> Command {
         let Some(user) = &self.0 else {

@@ -1,6 +1,6 @@
 //! The backends: the one place where one is added.
 
-use crate::engine::{Engine, MARIADB, MARIADB_HOSTILE, POSTGRES};
+use crate::engine::{DYNALITE, DYNOXIDE, Engine, MARIADB, MARIADB_HOSTILE, POSTGRES};
 
 /// A backend that the suite runs on, that the README lists, and that tidy holds to the layers.
 #[derive(Debug)]
@@ -64,6 +64,16 @@ pub(crate) const BACKENDS: &[Backend] = &[
         test: "conformance_mysql",
         engines: &[MARIADB, MARIADB_HOSTILE],
         store_url: Some("mysql://…"),
+    },
+    Backend {
+        name: "dynamodb",
+        title: "DynamoDB",
+        package: "changestore-dynamo",
+        feature: None,
+        manifest: None,
+        test: "conformance",
+        engines: &[DYNOXIDE, DYNALITE],
+        store_url: Some("dynamodb://TABLE"),
     },
     Backend {
         name: "redb",

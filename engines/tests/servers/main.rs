@@ -23,6 +23,12 @@ const ENGINES: [(&str, Start); 3] = [
     }),
 ];
 
+/// Those that keep nothing, and that everybody may ask.
+const IN_MEMORY: [(&str, Start); 2] = [
+    ("dynoxide", engines::dynoxide::start),
+    ("dynalite", engines::dynalite::start),
+];
+
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().collect();
     if let [_, hold, engine] = arguments.as_slice()
@@ -60,6 +66,18 @@ fn main() -> ExitCode {
             "goes_while_it_is_prepared",
             lifetime::goes_while_it_is_prepared,
         );
+    }
+    for (engine, start) in IN_MEMORY {
+        trials.push(Trial::test(
+            format!("{engine}::comes_and_goes"),
+            move || {
+                let server = start()?;
+                assert!(server.version().starts_with(engine), "{server:?}");
+                server.restart()?;
+                lifetime::goes_when_dropped(server);
+                Ok(())
+            },
+        ));
     }
     let trials = trials
         .into_iter()

@@ -30,3 +30,24 @@ pub(crate) const MARIADB_HOSTILE: Engine = Engine {
     start: || engines::mariadb::start_with(engines::mariadb::HOSTILE),
     ..MARIADB
 };
+
+pub(crate) const DYNOXIDE: Engine = Engine {
+    name: "dynoxide",
+    variant: None,
+    variable: "CHANGESTORE_DYNAMO_URL",
+    given: "CHANGESTORE_DYNAMO_URL",
+    image: None,
+    check: engines::dynoxide::check,
+    start: engines::dynoxide::start,
+};
+
+/// Another server of the same API, which returns less where a condition failed.
+pub(crate) const DYNALITE: Engine = Engine {
+    name: "dynalite",
+    variant: Some("dynalite"),
+    given: "CHANGESTORE_DYNALITE_URL",
+    image: None,
+    check: engines::dynalite::check,
+    start: engines::dynalite::start,
+    ..DYNOXIDE
+};

@@ -1,0 +1,90 @@
+//! dynalite: DynamoDB's API in JavaScript. It does not return the item on which a condition failed, and has no
+//! TTL.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::dynamodb;
+use crate::error::{Error, Result};
+use crate::folder::Folder;
+use crate::install::Install;
+use crate::program;
+use crate::server::{Engine, Server};
+use crate::user::Unprivileged;
+
+const NAME: &str = "dynalite";
+const VERSION: &str = "4.0.0";
+const PROGRAM: &str = "dynalite/node_modules/dynalite/cli.js";
+const NODE: Install = Install::packages(&["nodejs"]);
+const NPM: Install = Install::packages(&["npm"]);
+const INSTALL: Install = Install::command(concat!(
+    "npm install --no-audit --no-fund --prefix '",
+    env!("CARGO_MANIFEST_DIR"),
+    "/../target/engines/dynalite' dynalite@4.0.0"
+));
+
+/// What is missing on this machine, one after the other; nothing if a server can be started.
+///
+/// # Errors
+/// [`Error::Missing`] says what is, and how it is installed.
+pub fn check() -> Result<()> {
+    node()?;
+    server_program().map(drop)
+}
+
+/// Starts a server without tables.
+///
+/// # Errors
+/// [`Error::Missing`] if it is not installed.
+pub fn start() -> Result<Server> {
+    let engine = Dynalite {
+        node: node()?,
+        server: server_program()?,
+    };
+    Server::start(engine, Folder::new(NAME, Unprivileged::nobody_else())?)
+}
+
+struct Dynalite {
+    node: PathBuf,
+    server: PathBuf,
+}
+
+impl Engine for Dynalite {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn command(&self, _folder: &Folder, port: u16) -> Result<Command> {
+        let mut command = Command::new(&self.node);
+        command.arg(&self.server).args(["--host", "127.0.0.1"]);
+        command.args(["--port", &port.to_string()]);
+        // A case has a table of its own, and need not wait half a second for it.
+        command.args(["--createTableMs", "10", "--deleteTableMs", "10"]);
+        Ok(command)
+    }
+
+    fn url(&self, port: u16) -> String {
+        dynamodb::url(port)
+    }
+
+    /// It does not say its version; what is installed is pinned.
+    fn version(&self, port: u16) -> Result<Result<String, String>> {
+        Ok(dynamodb::health(port).map(|_| VERSION.to_owned()))
+    }
+}
+
+fn node() -> Result<PathBuf> {
+    program::find(&["node", "nodejs"], &[], NODE)
+}
+
+fn server_program() -> Result<PathBuf> {
+    let program = dynamodb::installed(PROGRAM);
+    if program.is_file() {
+        return Ok(program);
+    }
+    program::find(&["npm"], &[], NPM)?;
+    Err(Error::Missing {
+        what: format!("{NAME} {VERSION}"),
+        install: INSTALL,
+    })
+}
