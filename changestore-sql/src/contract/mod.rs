@@ -8,6 +8,7 @@
 
 // The owner's side, and the journal.
 mod armed;
+mod enabled;
 mod export;
 mod failure;
 mod guard;
@@ -54,11 +55,11 @@ pub use algorithm::Poll;
 pub use changes::{Changes, Operation, RowChange};
 pub use cursor::Cursor;
 pub use decide::RebuildReason;
+pub use enabled::Enabled;
 pub use fetch::Fetched;
 pub use follow::Follow;
 pub use guard::SchemaGuard;
 pub use identity::FileIdentity;
-pub use install::Enabled;
 pub use installed::Position;
 pub use owner::ContractOwner;
 pub use plan::{ContractPlan, DEFAULT_RETENTION, MIN_RETENTION, Mode};

@@ -7,10 +7,11 @@ use changestore_core::{Error, ErrorKind, Operation, Result};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
+use super::enabled::Enabled;
 use super::export::export;
 use super::failure::failed;
 use super::guard::SchemaGuard;
-use super::install::{Enabled, enable};
+use super::install::enable;
 use super::installed::{Position, position};
 use super::objects::{self, Presence};
 use super::plan::ContractPlan;

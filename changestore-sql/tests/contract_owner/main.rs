@@ -2,6 +2,7 @@
 
 mod archive;
 mod commands;
+mod defaults;
 mod differential;
 mod export;
 mod journal;
