@@ -73,7 +73,7 @@ impl DynamoBuilder {
     /// # Errors
     /// [`Configuration`](ErrorKind::Configuration) if the table's name cannot be one.
     pub fn build(self) -> Result<DynamoStore> {
-        check_name(&self.table)?;
+        check_table_name(&self.table)?;
         // Calls have their own attempts, which know more than the SDK's (`attempts.rs`).
         let config = self
             .client
@@ -91,7 +91,11 @@ impl DynamoBuilder {
     }
 }
 
-fn check_name(table: &str) -> Result<()> {
+/// Whether a table can have that name, or that ARN.
+///
+/// # Errors
+/// [`Configuration`](ErrorKind::Configuration) if it cannot.
+pub fn check_table_name(table: &str) -> Result<()> {
     let named = |char: char| char.is_ascii_alphanumeric() || "_-.".contains(char);
     let is_name = (3..=NAME_BYTES).contains(&table.len()) && table.chars().all(named);
     let is_arn = table.len() <= ARN_BYTES
@@ -132,11 +136,11 @@ mod tests {
             &longest,
             "arn:aws:dynamodb:eu-central-1:123456789012:table/changestore",
         ] {
-            check_name(table).unwrap();
+            check_table_name(table).unwrap();
         }
         let too_long = "x".repeat(NAME_BYTES + 1);
         for table in ["", "ab", "with space", "ümlaut", "a/b/c", &too_long] {
-            let error = check_name(table).unwrap_err();
+            let error = check_table_name(table).unwrap_err();
             assert_eq!(*error.kind(), ErrorKind::Configuration, "{table}");
         }
     }

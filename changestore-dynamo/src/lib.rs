@@ -12,10 +12,11 @@ mod layout;
 mod puts;
 mod queries;
 mod refusal;
+pub mod schema;
 mod store;
 mod table;
 
-pub use builder::DynamoBuilder;
+pub use builder::{DynamoBuilder, check_table_name};
 pub use store::DynamoStore;
 
 /// The name of this backend in errors.
@@ -24,5 +25,5 @@ pub const BACKEND: &str = "dynamodb";
 /// The table that a store uses unless it is given another.
 pub const DEFAULT_TABLE: &str = "changestore";
 
-/// The AWS SDK whose client a store is made from.
+// The SDK whose client a store is made from.
 pub use aws_sdk_dynamodb;

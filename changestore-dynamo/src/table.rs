@@ -187,7 +187,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::DEFAULT_TABLE;
+    use crate::{DEFAULT_TABLE, schema};
 
     fn parse(text: &str) -> Value {
         serde_json::from_str(text).unwrap()
@@ -215,23 +215,17 @@ mod tests {
 
     #[test]
     fn the_create_table_file_is_what_the_code_creates() {
-        assert_eq!(
-            parse(include_str!("../schema/create-table.json")),
-            as_json()
-        );
+        assert_eq!(parse(schema::CREATE_TABLE), as_json());
         let ttl = json!({
             "TableName": DEFAULT_TABLE,
             "TimeToLiveSpecification": { "AttributeName": TTL, "Enabled": true },
         });
-        assert_eq!(
-            parse(include_str!("../schema/update-time-to-live.json")),
-            ttl
-        );
+        assert_eq!(parse(schema::UPDATE_TIME_TO_LIVE), ttl);
     }
 
     #[test]
     fn the_cloudformation_template_is_what_the_code_creates() {
-        let template = parse(include_str!("../schema/cloudformation.json"));
+        let template = parse(schema::CLOUDFORMATION);
         assert_eq!(
             template["Parameters"]["TableName"]["Default"],
             DEFAULT_TABLE

@@ -14,7 +14,19 @@ use crate::user::Unprivileged;
 
 const NAME: &str = "dynalite";
 const VERSION: &str = "4.0.0";
-const PROGRAM: &str = "dynalite/node_modules/dynalite/cli.js";
+const LIBRARY: &str = "dynalite/node_modules/dynalite";
+
+/// What its own command does, but for two things. A case has a table of its own, and need not wait half a
+/// second for it. And a connection that is idle is kept: Node.js closes it after five seconds, which on a busy
+/// machine crosses with the next request, and nobody knows then what became of that.
+const SERVER: &str = r"
+    const [library, port] = process.argv.slice(1);
+    const server = require(library)({ createTableMs: 10, deleteTableMs: 10 });
+    server.keepAliveTimeout = 0;
+    server.on('error', error => { console.error(error.message); process.exit(1); });
+    server.listen(Number(port), '127.0.0.1');
+";
+
 const NODE: Install = Install::packages(&["nodejs"]);
 const NPM: Install = Install::packages(&["npm"]);
 const INSTALL: Install = Install::command(concat!(
@@ -29,7 +41,7 @@ const INSTALL: Install = Install::command(concat!(
 /// [`Error::Missing`] says what is, and how it is installed.
 pub fn check() -> Result<()> {
     node()?;
-    server_program().map(drop)
+    library().map(drop)
 }
 
 /// Starts a server without tables.
@@ -39,14 +51,14 @@ pub fn check() -> Result<()> {
 pub fn start() -> Result<Server> {
     let engine = Dynalite {
         node: node()?,
-        server: server_program()?,
+        library: library()?,
     };
     Server::start(engine, Folder::new(NAME, Unprivileged::nobody_else())?)
 }
 
 struct Dynalite {
     node: PathBuf,
-    server: PathBuf,
+    library: PathBuf,
 }
 
 impl Engine for Dynalite {
@@ -56,10 +68,8 @@ impl Engine for Dynalite {
 
     fn command(&self, _folder: &Folder, port: u16) -> Result<Command> {
         let mut command = Command::new(&self.node);
-        command.arg(&self.server).args(["--host", "127.0.0.1"]);
-        command.args(["--port", &port.to_string()]);
-        // A case has a table of its own, and need not wait half a second for it.
-        command.args(["--createTableMs", "10", "--deleteTableMs", "10"]);
+        command.args(["--eval", SERVER, "--"]).arg(&self.library);
+        command.arg(port.to_string());
         Ok(command)
     }
 
@@ -77,10 +87,10 @@ fn node() -> Result<PathBuf> {
     program::find(&["node", "nodejs"], &[], NODE)
 }
 
-fn server_program() -> Result<PathBuf> {
-    let program = dynamodb::installed(PROGRAM);
-    if program.is_file() {
-        return Ok(program);
+fn library() -> Result<PathBuf> {
+    let library = dynamodb::installed(LIBRARY);
+    if library.join("package.json").is_file() {
+        return Ok(library);
     }
     program::find(&["npm"], &[], NPM)?;
     Err(Error::Missing {

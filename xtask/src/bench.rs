@@ -15,6 +15,7 @@ pub(crate) struct Arguments {
 const BENCHMARKS: &[(&str, &[&str])] = &[
     ("store-mem", &[]),
     ("changestore-sql", &["--features", "sqlite"]),
+    ("changestore-dynamo", &[]),
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

@@ -2,6 +2,8 @@
 //!
 //! A backend is one module here and one line in [`BACKENDS`].
 
+#[cfg(feature = "dynamodb")]
+mod dynamodb;
 mod mem;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -29,6 +31,8 @@ static BACKENDS: &[&dyn Backend] = &[
     &postgres::Postgres,
     #[cfg(feature = "mysql")]
     &mysql::MySql,
+    #[cfg(feature = "dynamodb")]
+    &dynamodb::Dynamo,
     &mem::Mem,
 ];
 
@@ -165,8 +169,12 @@ impl FromStr for StoreUrl {
         let Some(&backend) = backend else {
             let known: Vec<_> = BACKENDS.iter().map(|known| known.schemes()[0]).collect();
             let known = known.join(":, ");
+            let not_by_default = match scheme {
+                "dynamodb" => "; with the feature `dynamodb` it has",
+                _ => "",
+            };
             return Err(format!(
-                "this build has no store `{scheme}:`; it has {known}:"
+                "this build has no store `{scheme}:`{not_by_default}; it has {known}:"
             ));
         };
         // From here on an error may repeat the path, which is not to hold a password.
@@ -207,6 +215,7 @@ fn lacks_its_colon(text: &str) -> Option<&'static str> {
         "sqlite" => Some("sqlite:PATH"),
         "postgres" | "postgresql" => Some("postgres://USER@HOST/DATABASE"),
         "mysql" | "mariadb" => Some("mysql://USER@HOST/DATABASE"),
+        "dynamodb" | "dynamo" => Some("dynamodb://TABLE"),
         _ => None,
     }
 }

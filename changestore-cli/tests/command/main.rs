@@ -6,6 +6,8 @@ mod contract;
 mod contract_file;
 mod crash;
 mod documents;
+#[cfg(feature = "dynamodb")]
+mod dynamodb;
 mod follow;
 mod memory;
 mod pipes;
