@@ -1,9 +1,9 @@
 //! What the store costs beside the plain statement on a connection, on PostgreSQL.
 //!
-//! `cargo bench -p changestore-sql --features postgres --bench postgres [-- speed | size]`
+//! `cargo bench -p changestore-sql --features postgres --bench postgres [-- create get put size]`
 //!
-//! The server is that of `CHANGESTORE_POSTGRES_URL`, or one that is started for it. `speed` compares operations per
-//! second; `size` compares reads out of ten thousand rows with reads out of ten million, which it loads
+//! The server is that of `CHANGESTORE_POSTGRES_URL`, or one that is started for it. `create`, `get` and `put` compare
+//! operations per second, and are run if nothing is named; `size` compares reads out of ten thousand rows with reads out of ten million, which it loads
 //! first (about 5 GB and some minutes; `ROWS=1000000` loads fewer).
 
 mod contenders;
@@ -14,6 +14,8 @@ use std::env;
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
 use tokio::runtime::{Builder, Runtime};
+
+use contenders::Operation;
 
 fn main() {
     let wanted: Vec<String> = env::args()
@@ -32,8 +34,12 @@ fn main() {
     let version = runtime.block_on(create(&url, &database));
     println!("{version}");
     let own = in_database(&url, &database);
-    if wanted.is_empty() || is_wanted("speed") {
-        speed::compare(&runtime, &own);
+    let operations: Vec<Operation> = Operation::ALL
+        .into_iter()
+        .filter(|operation| wanted.is_empty() || is_wanted(operation.name()))
+        .collect();
+    if !operations.is_empty() {
+        speed::compare(&runtime, &own, &operations);
     }
     if is_wanted("size") {
         size::compare(&runtime, &own);

@@ -16,17 +16,17 @@ const ROUNDS: usize = 15;
 /// So many records are there.
 const RECORDS: usize = 10_000;
 
-pub(crate) fn compare(runtime: &Runtime, url: &str) {
+pub(crate) fn compare(runtime: &Runtime, url: &str, operations: &[Operation]) {
     runtime.block_on(async {
         let options = PostgresOptions::new(url).expect("options");
         PostgresStore::migrate_with(options).await.expect("tables");
         fill(url).await;
     });
-    for operation in [Operation::Create, Operation::Get, Operation::Put] {
+    for operation in operations {
         for tasks in [1, 32] {
-            println!("\n{operation:?}, {tasks} task(s)\n");
+            println!("\n`{}`, {tasks} task(s)\n", operation.name());
             println!("| | operations per second | of tokio-postgres |\n|---|---:|---:|");
-            let rates = measure(runtime, url, operation, tasks);
+            let rates = measure(runtime, url, *operation, tasks);
             for (way, rate) in Way::ALL.into_iter().zip(&rates) {
                 let ratio = rate / rates[0];
                 println!("| {} | {rate:.0} | {ratio:.2} |", way.name());
@@ -37,13 +37,12 @@ pub(crate) fn compare(runtime: &Runtime, url: &str) {
 
 async fn fill(url: &str) {
     let mut connection = PgConnection::connect(url).await.expect("a connection");
-    for number in 0..RECORDS {
-        let (pk, sk) = record(number);
-        let insert = "INSERT INTO changestore_documents (pk, sk, version, etag, data) \
-                      VALUES ($1, $2, 1, 'x', $3)";
-        let insert = sqlx::query(insert).bind(pk).bind(sk).bind(&DATA[..]);
-        insert.execute(&mut connection).await.expect("a record");
-    }
+    let records = (0..RECORDS).map(record);
+    let (pks, sks): (Vec<String>, Vec<String>) = records.unzip();
+    let insert = "INSERT INTO changestore_documents (pk, sk, version, etag, data) \
+                  SELECT pk, sk, 1, 'x', $3 FROM unnest($1::text[], $2::text[]) AS new (pk, sk)";
+    let insert = sqlx::query(insert).bind(pks).bind(sks).bind(&DATA[..]);
+    insert.execute(&mut connection).await.expect("the records");
 }
 
 /// The median rate of each way.

@@ -68,7 +68,7 @@ impl<E: Engine> Lane<E> {
         match job {
             Job::Write(pending) => {
                 if others == Others::Join && pending.ask.kin().is_some() {
-                    self.write_together(pending).await;
+                    Box::pin(self.write_together(pending)).await;
                 } else {
                     self.write(pending).await;
                 }

@@ -116,7 +116,7 @@ impl<DB: Database> Line<DB> {
             return true;
         }
         let limit = deadline.min(Instant::now() + ANSWER);
-        let ping = self.held.connection().ping();
+        let ping = Box::pin(self.held.connection().ping());
         let is_alive = matches!(self.alarm.limit(limit, ping).await, Some(Ok(())));
         if is_alive {
             self.touch();

@@ -154,7 +154,10 @@ impl<E: Engine> Lane<E> {
     async fn connect(&mut self, since: Instant, deadline: Instant) -> Result<(), Failure> {
         self.check(deadline).await;
         if self.line.is_none() {
-            self.line = Some(self.shared.open_in_time(since, deadline).await?);
+            // In a box, as other rare things here: each future is moved about in its caller's, whether it is
+            // polled or not, and this one is larger than all the rest.
+            let opened = Box::pin(self.shared.open_in_time(since, deadline));
+            self.line = Some(opened.await?);
         }
         Ok(())
     }
