@@ -138,18 +138,14 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// A read on behalf of a write, in what is left of its time. Its own failure is the call's, but its lost reply
-    /// is no lost write.
-    pub(crate) fn read_between<'b>(
-        &'b self,
-    ) -> (Attempts<'a>, impl FnOnce(Error) -> Error + use<'a, 'b>) {
-        let reads = Attempts {
+    /// The reads of a write, in what is left of its time: a lost reply of theirs is no lost write.
+    pub(crate) fn reads(&self) -> Attempts<'a> {
+        Attempts {
             resend: Resend::Reads,
             failed: 0,
             lost: None,
             ..*self
-        };
-        (reads, |error| self.in_doubt(error))
+        }
     }
 
     /// What a write found that its condition did not hold on, as the answer to its caller.
@@ -201,7 +197,8 @@ impl<'a> Attempts<'a> {
         Ok(())
     }
 
-    fn in_doubt(&self, error: Error) -> Error {
+    /// The error of a call of which an earlier reply may be lost.
+    pub(crate) fn in_doubt(&self, error: Error) -> Error {
         match self.lost {
             Some(_) => error.with_outcome(Outcome::Unknown),
             None => error,

@@ -58,8 +58,7 @@ impl Shared {
         attempts: &Attempts<'_>,
         lost: Error,
     ) -> Result<Version> {
-        let (mut reads, _) = attempts.read_between();
-        match self.item(&mut reads, &put.key).await {
+        match self.item(&mut attempts.reads(), &put.key).await {
             Ok(Some(stored)) if item::is_written_by(&stored, ETAG, put.etag) => {
                 item::version(&stored)
             }

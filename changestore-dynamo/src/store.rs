@@ -103,8 +103,8 @@ impl Shared {
         if self.returns_old_items.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let (mut reads, in_doubt) = attempts.read_between();
-        self.item(&mut reads, key).await.map_err(in_doubt)
+        let item = self.item(&mut attempts.reads(), key).await;
+        item.map_err(|error| attempts.in_doubt(error))
     }
 }
 

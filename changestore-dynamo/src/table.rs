@@ -24,7 +24,7 @@ const LONGEST_LOOK: Duration = Duration::from_secs(2);
 impl DynamoStore {
     /// Creates the table, billed on demand, if it is not there; waits until it can be used; turns its TTL on.
     ///
-    /// For tests and small set-ups; `schema/` has the same for `CloudFormation` and for `aws dynamodb
+    /// For tests and small set-ups; `schema/` has the same for CloudFormation and for `aws dynamodb
     /// create-table`. Where it is there already nothing about it is changed but its TTL, if that is off. The TTL
     /// only collects garbage: where the server has none, or the right to turn it on is lacking, the table
     /// works the same and keeps what has expired.
