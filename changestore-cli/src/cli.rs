@@ -324,7 +324,7 @@ pub(crate) struct Expiry {
 pub(crate) enum SchemaCommand {
     /// Print the statements that make the schema of --store, without reaching for it.
     Print,
-    /// Bring the schema of --store up to date. Opening a store does that, too.
+    /// Bring the schema of --store up to date. Opening a SQLite store does that, too.
     Apply,
 }
 

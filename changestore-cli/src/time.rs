@@ -30,7 +30,7 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
         Err(_) => (text.parse::<jiff::Timestamp>())
             .map_err(|_| {
                 "expected milliseconds since 1970 (UTC), such as `1768328247000`, or a time such \
-                 as `2026-01-13T18:17:27Z`, up to the end of 9999"
+                 as `2026-01-13T18:17:27Z`, up to 9999-12-30T22:00:00Z"
             })?
             .as_millisecond(),
     };

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! prints two tables in Markdown, or one of them. Polls are measured with 1,000 rows and entries, and with ROWS (1,000,000) and
-//! LOG_ENTRIES (1,000,000); changed rows among ROWS. Each number is the median over rounds in which all candidates take
+//! `LOG_ENTRIES` (1,000,000); changed rows among `ROWS`. Each number is the median over rounds in which all candidates take
 //! turns, so that what else the machine does meets them alike, each on a connection of its own.
 
 use std::fmt::Write as _;

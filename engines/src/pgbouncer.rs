@@ -74,8 +74,7 @@ impl Engine for PgBouncer {
              auth_file = {users}\n\
              pool_mode = transaction\n\
              default_pool_size = {connections}\n\
-             max_client_conn = 400\n\
-             ignore_startup_parameters = extra_float_digits\n",
+             max_client_conn = 400\n",
             postgres = self.postgres,
             users = folder.join("users").display(),
             connections = self.connections,

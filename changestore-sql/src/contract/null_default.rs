@@ -39,12 +39,11 @@ impl NullDefault {
         let stored = stored(&mut memory, create).await;
         memory.close().await.map_err(failed)?;
         Ok(match stored {
-            // Nothing that the table itself was not created with.
-            Err(_) => Self::Unknown,
             Ok((kind, literal)) if kind != "real" => Self::Literal(literal),
             // SQLite's way from a REAL to a literal is not exact, but what was read once is read again.
             Ok(_) if text.parse::<f64>().is_ok() => Self::Literal(format!("CAST({text} AS REAL)")),
-            Ok(_) => Self::Unknown,
+            // Or nothing that a table could be created with, other than this one.
+            _ => Self::Unknown,
         })
     }
 }

@@ -73,6 +73,12 @@ impl Cause {
         self.meaning.retryable
     }
 
+    /// Whether the server has too much to do, or no connection to spare.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
+    pub(crate) fn is_throttled(&self) -> bool {
+        self.meaning.kind == ErrorKind::Throttled
+    }
+
     /// The error for one caller; nothing was applied unless it is said otherwise.
     pub(crate) fn to_error(&self) -> Error {
         let Meaning {

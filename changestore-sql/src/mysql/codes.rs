@@ -114,7 +114,9 @@ pub(super) fn fate(error: &sqlx::Error) -> Fate {
             // A lock that was waited for in vain rolls back the statement, which is all there is.
             Some(1205 | 1213 | 1412 | 1614 | 1615) => Fate::Conflict,
             // What a server says before it closes the connection, or as long as it is no primary.
-            Some(1047 | 1053 | 1077 | 1079 | 1153 | 1290 | 1792 | 1836 | 1927 | 4031) => Fate::Unfit,
+            Some(1047 | 1053 | 1077 | 1079 | 1153 | 1290 | 1792 | 1836 | 1927) => Fate::Unfit,
+            // It was idle for too long, and closed before the statement came.
+            Some(4031) => Fate::Stale,
             // The server could not say what it had done.
             Some(1152 | 1156..=1161 | 1180) => Fate::Lost,
             _ => Fate::Refused,

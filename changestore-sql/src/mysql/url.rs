@@ -3,10 +3,11 @@
 //! The driver passes over what it does not know. Here an unknown parameter is refused by its name, and nothing else
 //! of a URL is ever repeated.
 
-use std::borrow::Cow;
-
-use changestore_core::{Error, ErrorKind, Result};
+use changestore_core::Result;
 use sqlx::mysql::MySqlConnectOptions;
+
+pub(super) use crate::server::refuse;
+use crate::server::unknown_parameter;
 
 /// The driver's parameters. What else it knows is set for each connection, whatever a URL says.
 const DRIVERS: [&str; 6] = [
@@ -50,9 +51,7 @@ impl Location {
             } else if DRIVERS.contains(&name) {
                 drivers.push(parameter);
             } else {
-                return Err(refuse(format!(
-                    "the URL has a parameter {name:?}, which nobody knows"
-                )));
+                return Err(unknown_parameter(name, query));
             }
         }
         // The parser's own words could repeat a part of the URL.
@@ -71,12 +70,10 @@ impl Location {
     }
 }
 
-pub(super) fn refuse(message: impl Into<Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::Configuration).with_message(message)
-}
-
 #[cfg(test)]
 mod tests {
+    use changestore_core::ErrorKind;
+
     use super::*;
 
     #[test]
@@ -114,6 +111,8 @@ mod tests {
                 "twice",
             ),
             ("mysql://u:s3cret@h:s3cret/d", "not a URL"),
+            ("mysql://u:top?s3cret@h/d", "percent-encode"),
+            ("mysql://u:top?s3cret&more=1@h/d", "percent-encode"),
             ("mysql://u:s3cret@h/d?ssl-mode=s3cret", "not a URL"),
         ] {
             let error = Location::parse(url).unwrap_err();

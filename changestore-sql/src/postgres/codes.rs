@@ -31,6 +31,10 @@ fn meaning(error: &dyn DatabaseError) -> Meaning {
         "57P01" | "57P02" | "57P05" => {
             Meaning::new(ErrorKind::Unavailable, "the server ended the connection")
         }
+        "08P01" => Meaning::new(
+            ErrorKind::Configuration,
+            "the server, or a pooler before it, does not take what the driver sends",
+        ),
         "57P03" => Meaning::new(
             ErrorKind::Unavailable,
             "the server is starting, shutting down or recovering",
@@ -50,7 +54,7 @@ fn meaning(error: &dyn DatabaseError) -> Meaning {
             "the statement does not fit the database's schema",
         ),
         // A prepared statement that is gone, or that was there already.
-        "26000" | "42P05" | "08P01" => Meaning::new(
+        "26000" | "42P05" => Meaning::new(
             ErrorKind::Configuration,
             "the prepared statement is not on this connection: behind a pooler in transaction mode turn \
              prepared statements off",
@@ -83,7 +87,8 @@ pub(super) fn fate(error: &sqlx::Error) -> Fate {
                 "40001" | "40P01" | "55P03" => Fate::Conflict,
                 // The server said it before the statement came, or it ended the connection in the middle of one,
                 // perhaps after the commit.
-                "57P01" | "57P02" | "57P05" => Fate::Lost,
+                "57P01" | "57P02" => Fate::Lost,
+                "57P05" => Fate::Stale,
                 "25006" | "57P03" | "57P04" | "26000" | "42P05" => Fate::Unfit,
                 code if code.starts_with("08") => Fate::Lost,
                 _ => Fate::Refused,
@@ -188,6 +193,7 @@ mod tests {
             assert_eq!(fate_of(code), Fate::Refused);
         }
         assert_eq!(fate_of("25006"), Fate::Unfit);
+        assert_eq!(fate_of("57P05"), Fate::Stale);
         let reset = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
         assert_eq!(fate(&reset.into()), Fate::Lost);
     }

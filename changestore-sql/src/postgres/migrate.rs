@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use changestore_core::{Error, Result};
+use changestore_core::{Error, ErrorKind, Result};
 use sqlx::migrate::{AppliedMigration, Migration, MigrationType};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _, SqlSafeStr as _};
@@ -32,7 +32,12 @@ CREATE TABLE IF NOT EXISTS changestore_migrations (
     checksum     bytea       NOT NULL
 )";
 
-const APPLIED: &str = "SELECT version, checksum FROM changestore_migrations ORDER BY version";
+/// In hexadecimal, whatever `bytea_output` the server prefers for texts.
+const APPLIED: &str =
+    "SELECT version, encode(checksum, 'hex') FROM changestore_migrations ORDER BY version";
+
+/// What the order of keys depends on, and whether names without a schema mean anything.
+const SURROUNDINGS: &str = "SELECT current_setting('server_encoding'), current_schema()";
 
 const RECORD: &str = "\
 INSERT INTO changestore_migrations (version, description, checksum) VALUES ($1, $2, $3)";
@@ -42,6 +47,21 @@ const IS_THERE: &str = "SELECT to_regclass($1) IS NOT NULL";
 
 /// Compares the database's schema with this library's; changes nothing.
 pub(super) async fn state(connection: &mut PgConnection, tables: &Tables) -> Result<State> {
+    let surroundings = connection.fetch_one(text(SURROUNDINGS.to_owned()));
+    let row = surroundings.await.map_err(failed)?;
+    let encoding: &str = row.try_get(0).map_err(failed)?;
+    if encoding != "UTF8" {
+        // Others sort otherwise, and cannot hold every key.
+        return Err(Error::new(ErrorKind::Configuration).with_message(format!(
+            "the database's encoding is {encoding}; it must be UTF8"
+        )));
+    }
+    let schema: Option<&str> = row.try_get(1).map_err(failed)?;
+    if schema.is_none() && tables.schema().is_none() {
+        return Err(Error::new(ErrorKind::PermissionDenied).with_message(
+            "no schema of the search_path is there and may be used by this role (USAGE)",
+        ));
+    }
     read_state(connection, tables).await.map_err(failed)
 }
 
@@ -60,10 +80,9 @@ async fn read_state(connection: &mut PgConnection, tables: &Tables) -> Result<St
         let applied: Result<Vec<AppliedMigration>, sqlx::Error> = rows
             .iter()
             .map(|row| {
-                let checksum: Vec<u8> = row.try_get(1)?;
                 Ok(AppliedMigration {
                     version: row.try_get(0)?,
-                    checksum: checksum.into(),
+                    checksum: bytes(row.try_get(1)?).into(),
                 })
             })
             .collect();
@@ -129,6 +148,13 @@ fn known() -> Vec<Migration> {
         )
     };
     schema::postgres().iter().map(migration).collect()
+}
+
+/// Of hexadecimal digits; a checksum of anything else is nobody's.
+fn bytes(hex: &str) -> Vec<u8> {
+    let (pairs, _) = hex.as_bytes().as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    pairs.iter().map_while(byte).collect()
 }
 
 fn text(sql: String) -> sqlx::RawSql {

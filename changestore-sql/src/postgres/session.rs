@@ -42,7 +42,8 @@ impl Protocol {
                 connection.fetch_all(query).await
             }
             Self::Simple => {
-                let text = written_out(sql, values);
+                // One transaction, for which the answer's form is set: texts of bytes could have another.
+                let text = format!("SET LOCAL bytea_output = hex; {}", written_out(sql, values));
                 connection
                     .fetch_all(sqlx::raw_sql(AssertSqlSafe(text)))
                     .await

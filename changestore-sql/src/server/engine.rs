@@ -128,6 +128,8 @@ pub(crate) enum Fate {
     /// The statement was refused, and another connection is the better bet: this one leads to a server
     /// that has become a replica, or that is shutting down.
     Unfit,
+    /// The connection had ended before the statement came. On another one it can be tried again.
+    Stale,
     /// The connection is of no use any more, and nobody knows what became of the statement.
     Lost,
 }

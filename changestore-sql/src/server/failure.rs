@@ -32,9 +32,12 @@ impl Failure {
                     "the connection was lost after the statement was sent, which may have been applied all \
                      the same",
                 ),
-            Self::TimedOut { was_sent: true, .. } => self
+            Self::TimedOut { after, was_sent: true } => self
                 .of_a_read()
-                .with_outcome(Outcome::Unknown),
+                .with_outcome(Outcome::Unknown)
+                .with_message(format!(
+                    "the server has not answered within {after:?}, and may have applied the statement all the same"
+                )),
             _ => self.of_a_read(),
         }
     }

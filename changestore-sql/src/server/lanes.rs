@@ -278,6 +278,16 @@ impl<E: Engine> Shared<E> {
         }
     }
 
+    /// Whether there are connections beside the one that a lane is about to open.
+    pub(super) fn has_others(&self) -> bool {
+        let state = self.state();
+        state.running > 1 || !state.idle.is_empty()
+    }
+
+    pub(super) fn take_idle(&self) -> Option<Line<E::Database>> {
+        self.state().idle.pop()
+    }
+
     /// A connection was found broken: the idle ones may be, too.
     pub(super) fn doubt_idle(&self) {
         for line in &mut self.state().idle {

@@ -16,9 +16,11 @@ mod line;
 mod perform;
 pub(crate) mod settings;
 pub(crate) mod store;
+mod url;
 mod work;
 
 pub(crate) use engine::{Engine, Fate, Put, Setback};
 pub(crate) use line::Source;
 pub(crate) use settings::Settings;
 pub(crate) use store::Server;
+pub(crate) use url::{refuse, unknown_parameter};

@@ -96,6 +96,7 @@ impl<E: Engine> Lane<E> {
                     backoff.wait().await;
                 }
                 Fate::Conflict => return Some(Err(Failure::Conflict(cause::<E>(error)))),
+                Fate::Stale if Instant::now() < deadline => callers.set_begun(false),
                 Fate::Lost if may_have_written => {
                     return Some(Err(Failure::Lost(cause::<E>(error))));
                 }
@@ -103,7 +104,7 @@ impl<E: Engine> Lane<E> {
                     callers.set_begun(false);
                     is_second_read = true;
                 }
-                Fate::Lost | Fate::Refused | Fate::Unfit => {
+                Fate::Lost | Fate::Refused | Fate::Unfit | Fate::Stale => {
                     return Some(Err(Failure::Refused(cause::<E>(error))));
                 }
             }
@@ -135,7 +136,7 @@ impl<E: Engine> Lane<E> {
     /// Lets go of a connection that is of no more use.
     fn settle(&mut self, error: &sqlx::Error) -> Fate {
         let fate = self.shared.engine.fate(error);
-        if matches!(fate, Fate::Lost | Fate::Unfit) {
+        if matches!(fate, Fate::Lost | Fate::Unfit | Fate::Stale) {
             self.discard();
         }
         fate
@@ -189,7 +190,7 @@ impl<E: Engine> Shared<E> {
         let patience = self.settings.connect_timeout;
         let give_up = deadline.min(since + patience);
         // Who waited in the queue for the whole time has one attempt all the same.
-        let limit = deadline.min(Instant::now() + patience);
+        let mut limit = deadline.min(Instant::now() + patience);
         let mut backoff = Backoff::between_connects();
         // What the server said last says more than that the time was over.
         let mut last = None;
@@ -203,8 +204,17 @@ impl<E: Engine> Shared<E> {
                 }
             };
             let cause = cause::<E>(error);
-            if !cause.is_retryable() || Instant::now() >= give_up {
+            // The server has no connection more for this store, which has others: one of them will be free.
+            let has_others = cause.is_throttled() && self.has_others();
+            if has_others && let Some(line) = self.take_idle() {
+                return Ok(line);
+            }
+            let is_time = Instant::now() >= if has_others { deadline } else { give_up };
+            if !cause.is_retryable() || is_time {
                 return Err(Failure::Unreachable(cause));
+            }
+            if has_others {
+                limit = deadline;
             }
             last = Some(cause);
             backoff.wait().await;

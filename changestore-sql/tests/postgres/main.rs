@@ -5,6 +5,7 @@
 //! `CHANGESTORE_POSTGRES_URL`, or one of its own to be killed, and is ignored unless it is asked for.
 
 mod cancellation;
+mod databases;
 mod isolation;
 mod keys;
 mod opening;
@@ -45,6 +46,11 @@ fn main() {
         cancellation:
             four_hundred_dropped_operations_leave_a_small_store_whole
             four_hundred_dropped_operations_leave_a_small_pool_whole;
+        databases:
+            texts_of_bytes_have_any_form
+            an_encoding_that_sorts_otherwise_is_refused
+            a_role_that_may_not_use_the_schema_is_told_so
+            an_idle_session_that_was_ended_costs_no_write;
         isolation:
             every_level_of_the_pools_sessions_is_exact
             a_transaction_of_the_owners_is_waited_for
