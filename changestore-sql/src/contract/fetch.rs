@@ -89,7 +89,7 @@ fn row(tables: &Tables, wanted: &[(&str, &[&str])]) -> String {
             // An element that is an object, and infinity.
             let _ = write!(
                 cases,
-                " WHEN {id} THEN CASE WHEN e.row_key GLOB '*{{\"[rbt]*' \
+                " WHEN {id} THEN CASE WHEN e.row_key GLOB '*{{\"[rbtu]*' \
                  OR instr(e.row_key, '9e999') THEN '0' ELSE ({row}) END"
             );
         } else {

@@ -332,5 +332,11 @@ async fn texts_with_control_characters_are_whole_in_every_encoding() {
         };
         let parts = [Value::Text("\u{e4}\n\0".to_owned()), Value::Integer(1)];
         assert_eq!(changes.rows[0].key.parts(), parts, "{encoding}");
+        let fetched = reader
+            .fetch(cursor.as_ref(), &[("t", &["b"])])
+            .await
+            .unwrap();
+        let values = fetched.rows("t")[0].values.clone();
+        assert_eq!(values, Some(vec![Value::Integer(1)]), "{encoding}");
     }
 }
