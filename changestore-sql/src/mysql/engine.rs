@@ -38,6 +38,8 @@ impl Engine for MySqlEngine {
 
     const DIALECT: &'static Dialect = &MYSQL;
     const MOST_CREATES: usize = MOST_CREATES;
+    // sqlx reads a packet's head and its body one after the other: dropped in between, it takes the body for a head.
+    const SURVIVES_DROPS: bool = false;
     const MOST_PUTS: usize = MOST_PUTS;
     const ALTERS_SESSIONS: bool = true;
 

@@ -40,6 +40,8 @@ impl Engine for PostgresEngine {
 
     const DIALECT: &'static Dialect = &POSTGRES;
     const MOST_CREATES: usize = 64;
+    // sqlx takes a message out of its buffer when all of it is there, counts the answers that are owed, and reads them away.
+    const SURVIVES_DROPS: bool = true;
     const MOST_PUTS: usize = 64;
 
     async fn prepare(

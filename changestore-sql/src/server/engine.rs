@@ -30,6 +30,10 @@ pub(crate) trait Engine: fmt::Debug + Send + Sync + Sized + 'static {
     /// is closed and not given back.
     const ALTERS_SESSIONS: bool = false;
 
+    /// Whether the driver knows, on a connection whose last call was dropped in the middle, which of the packets that still come
+    /// belong to that call. Otherwise such a connection is closed: it would give one statement's answer to another.
+    const SURVIVES_DROPS: bool;
+
     /// At most so many waiting puts without a condition become one statement; 1 for none.
     const MOST_PUTS: usize = 1;
 

@@ -180,7 +180,11 @@ impl<E: Engine> Drop for Visited<E> {
             let shared = Arc::clone(&lane.shared);
             shared.spawn(async move {
                 let deadline = Instant::now() + lane.shared.settings.operation_timeout;
-                lane.check(deadline).await;
+                if E::SURVIVES_DROPS {
+                    lane.check(deadline).await;
+                } else {
+                    lane.discard_torn();
+                }
                 lane.run_on().await;
             });
         }

@@ -101,6 +101,11 @@ impl<DB: Database> Line<DB> {
         self.is_doubtful = false;
     }
 
+    /// Whether a statement may be under way on it, or it may be broken.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.is_doubtful
+    }
+
     /// Says that another connection was found broken.
     pub(super) fn doubt(&mut self) {
         self.is_doubtful = true;

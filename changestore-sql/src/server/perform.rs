@@ -150,6 +150,13 @@ impl<E: Engine> Lane<E> {
         self.shared.doubt_idle();
     }
 
+    /// Drops a connection in the middle of what a caller has left.
+    pub(super) fn discard_torn(&mut self) {
+        if let Some(line) = self.line.take_if(|line| line.is_doubtful()) {
+            line.discard();
+        }
+    }
+
     /// Has a connection that can be trusted, or makes one; for as long as the operation has time, and the
     /// server is given time to be there.
     async fn connect(&mut self, since: Instant, deadline: Instant) -> Result<(), Failure> {

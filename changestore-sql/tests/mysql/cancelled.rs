@@ -5,7 +5,10 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use changestore_core::{ChangeStore as _, Condition, DocumentStore as _, QueryOptions};
+use changestore_core::{
+    ChangeStore as _, Condition, DocumentStore as _, DocumentStoreExt as _, QueryOptions,
+};
+use changestore_sql::MySqlStore;
 use futures::StreamExt as _;
 
 use crate::server::{direct, open, prefix, shared, with_prefix};
@@ -69,4 +72,45 @@ async fn four_hundred_dropped_calls_leave_no_connection_poisoned() {
         .await
         .unwrap();
     assert_eq!(open, 0);
+}
+
+/// Polls a future when it is woken, and drops it at the last of so many polls, or when it is woken again.
+async fn drop_when_woken<F: Future>(future: F, polls: usize, once_more: bool) {
+    let mut future = pin!(future);
+    let mut polled = 0;
+    poll_fn(|context| {
+        if polled == polls {
+            return Poll::Ready(());
+        }
+        polled += 1;
+        let is_done = future.as_mut().poll(context).is_ready();
+        if is_done || (polled == polls && !once_more) {
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Whatever the driver has read of an answer when its call is dropped, and be it half a packet: the next statement is not
+/// given the rest.
+#[tokio::test]
+#[ignore = "needs MariaDB"]
+async fn a_call_that_is_dropped_while_its_statement_is_prepared_answers_no_other() {
+    let options = with_prefix(&shared().url(), &prefix()).with_connections(1);
+    let writer = open(options.clone()).await;
+    let one = writer.put(record("one", "1"), Condition::None).await;
+    let one = one.unwrap();
+    for polls in 1..=8 {
+        for once_more in [false, true] {
+            // A new connection, on which nothing is prepared.
+            let store = MySqlStore::open_with(options.clone()).await.unwrap();
+            drop_when_woken(store.get(&key("none")), polls, once_more).await;
+            let all = store.query_all("partition", "", QueryOptions::default());
+            let all = all.await.unwrap();
+            assert_eq!(all, std::slice::from_ref(&one), "{polls} {once_more}");
+            assert_eq!(store.get(&key("one")).await.unwrap(), one);
+            store.close().await;
+        }
+    }
 }
