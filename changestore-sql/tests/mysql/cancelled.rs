@@ -10,6 +10,8 @@ use changestore_core::{
 };
 use changestore_sql::MySqlStore;
 use futures::StreamExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::server::{direct, open, prefix, shared, with_prefix};
 use crate::{claim, key, record};
@@ -92,19 +94,47 @@ async fn drop_when_woken<F: Future>(future: F, polls: usize, once_more: bool) {
     .await;
 }
 
+/// The URL of the shared server, whose answers come one byte after the other.
+async fn byte_by_byte() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            client.set_nodelay(true).unwrap();
+            let server = TcpStream::connect(("127.0.0.1", shared().port()))
+                .await
+                .unwrap();
+            let (mut from_client, mut to_client) = client.into_split();
+            let (mut from_server, mut to_server) = server.into_split();
+            tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
+            tokio::spawn(async move {
+                while let Ok(byte) = from_server.read_u8().await {
+                    if to_client.write_u8(byte).await.is_err() {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+    });
+    let direct = format!(":{}/", shared().port());
+    shared().url().replace(&direct, &format!(":{port}/"))
+}
+
 /// Whatever the driver has read of an answer when its call is dropped, and be it half a packet: the next statement is not
 /// given the rest.
 #[tokio::test]
 #[ignore = "needs MariaDB"]
 async fn a_call_that_is_dropped_while_its_statement_is_prepared_answers_no_other() {
-    let options = with_prefix(&shared().url(), &prefix()).with_connections(1);
-    let writer = open(options.clone()).await;
+    let prefix = prefix();
+    let writer = open(with_prefix(&shared().url(), &prefix)).await;
+    let slow = with_prefix(&byte_by_byte().await, &prefix).with_connections(1);
     let one = writer.put(record("one", "1"), Condition::None).await;
     let one = one.unwrap();
-    for polls in 1..=8 {
+    for polls in 1..=60 {
         for once_more in [false, true] {
             // A new connection, on which nothing is prepared.
-            let store = MySqlStore::open_with(options.clone()).await.unwrap();
+            let store = MySqlStore::open_with(slow.clone()).await.unwrap();
             drop_when_woken(store.get(&key("none")), polls, once_more).await;
             let all = store.query_all("partition", "", QueryOptions::default());
             let all = all.await.unwrap();
