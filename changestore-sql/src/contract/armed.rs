@@ -26,17 +26,7 @@ pub(super) async fn why_unarmed(
 ) -> Result<Option<String>> {
     let mode = definition.mode.parse::<Mode>()?;
     match Tracked::find(connection, &definition.name, mode).await {
-        Ok(table) => match difference(&table, installed, definition, armed) {
-            Some(difference) => Ok(Some(difference)),
-            None => Ok(overtaking(connection, &table.info.name)
-                .await?
-                .map(|trigger| {
-                    format!(
-                        "the trigger {trigger:?} is newer than the contract's, and run before them: if it \
-                         fails with FAIL or IGNORE, the row stays and goes unjournaled"
-                    )
-                })),
-        },
+        Ok(table) => fault(connection, &table, installed, definition, armed).await,
         // It can be tracked no more.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidArgument { .. }) => {
             Ok(Some(error.to_string()))
@@ -45,12 +35,29 @@ pub(super) async fn why_unarmed(
     }
 }
 
+/// What has to be armed again, of a table that can be tracked; none if nothing.
+pub(super) async fn fault(
+    connection: &mut SqliteConnection,
+    table: &Tracked,
+    installed: &Installed,
+    definition: &Definition,
+    armed: &Armed,
+) -> Result<Option<String>> {
+    if let Some(difference) = difference(table, installed, definition, armed) {
+        return Ok(Some(difference));
+    }
+    let newer = overtaking(connection, &table.info.name).await?;
+    Ok(newer.map(|trigger| {
+        format!(
+            "the trigger {trigger:?} is newer than the contract's, and run before them: if it fails with FAIL or \
+             IGNORE, the row stays and goes unjournaled"
+        )
+    }))
+}
+
 /// A trigger of the user's that is run before the contract's: SQLite runs the newest first. The word is in each that is
 /// run after the write; one that is run before it and has the word by chance is taken for one.
-pub(super) async fn overtaking(
-    connection: &mut SqliteConnection,
-    table: &str,
-) -> Result<Option<String>> {
+async fn overtaking(connection: &mut SqliteConnection, table: &str) -> Result<Option<String>> {
     sqlx::query_scalar(
         "SELECT u.name FROM sqlite_schema u
          WHERE u.type = 'trigger' AND u.tbl_name = ?1 AND u.sql LIKE '%after%'
@@ -77,6 +84,11 @@ fn difference(
         return Some("its key is another one than was recorded".to_owned());
     }
     let expected = table.triggers(definition.id);
+    let three = [&expected.insert, &expected.update, &expected.delete];
+    let mut named = definition.triggers.iter().zip(three);
+    if definition.name != table.info.name || definition.mode != table.mode.as_str() {
+        return Some("it is recorded with another name or mode".to_owned());
+    }
     for trigger in expected.all() {
         match armed.get(&trigger.name) {
             None => return Some(format!("the trigger {} is missing", trigger.name)),
@@ -92,12 +104,16 @@ fn difference(
             Some(_) => {}
         }
         let recorded = installed.triggers.get(&trigger.name);
-        if recorded.is_none_or(|(_, sql)| *sql != trigger.sql) {
+        if recorded.is_none_or(|(id, sql)| *id != definition.id || *sql != trigger.sql) {
             return Some(format!(
                 "the trigger {} is not the recorded one",
                 trigger.name
             ));
         }
     }
-    None
+    let recorded = installed.triggers.values();
+    let count = recorded.filter(|(id, _)| *id == definition.id).count();
+    let are_these = named.all(|(named, trigger)| named.as_ref() == Some(&trigger.sql));
+    (!are_these || count != expected.all().count())
+        .then(|| "other triggers than its own are recorded for it".to_owned())
 }

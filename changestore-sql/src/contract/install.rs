@@ -7,10 +7,10 @@ use sqlx::AssertSqlSafe;
 use sqlx::sqlite::SqliteConnection;
 use uuid::Uuid;
 
-use super::armed::overtaking;
+use super::armed::fault;
 use super::enabled::Enabled;
 use super::failure::failed;
-use super::installed::{Definition, Installed, armed, position};
+use super::installed::{Installed, armed, position};
 use super::objects::{self, Presence, drop_object};
 use super::plan::{ContractPlan, DEFAULT_RETENTION, Mode};
 use super::state::{advance_generation, set_retention};
@@ -139,10 +139,11 @@ impl Change<'_> {
         let mut rearmed = Vec::new();
         for table in tables {
             let name = &table.info.name;
-            match self
-                .installed
-                .and_then(|installed| installed.definition(name))
-            {
+            let known = self.installed.and_then(|installed| {
+                let definition = installed.definition(name)?;
+                Some((installed, definition))
+            });
+            match known {
                 None => {
                     let id = self.next_id().await?;
                     let triggers = table.triggers(id);
@@ -151,11 +152,10 @@ impl Change<'_> {
                     strike(&mut armed, &triggers);
                     added.push(name.clone());
                 }
-                Some(definition) => {
+                Some((installed, definition)) => {
                     let triggers = table.triggers(definition.id);
-                    if !self.stands(table, definition, &triggers, &armed)
-                        || overtaking(self.connection, name).await?.is_some()
-                    {
+                    let fault = fault(self.connection, table, installed, definition, &armed);
+                    if fault.await?.is_some() {
                         self.define(table, definition.id, &triggers).await?;
                         self.arm(table, definition.id, &triggers, &armed).await?;
                         rearmed.push(name.clone());
@@ -197,39 +197,6 @@ impl Change<'_> {
             retention: 0,
             position: position(self.connection).await?,
         })
-    }
-
-    /// Whether a tracked table is as it should be.
-    fn stands(
-        &self,
-        table: &Tracked,
-        definition: &Definition,
-        triggers: &TableTriggers,
-        armed: &BTreeMap<String, (String, String)>,
-    ) -> bool {
-        let known = self.installed.map(|installed| &installed.triggers);
-        let three = [&triggers.insert, &triggers.update, &triggers.delete];
-        definition.name == table.info.name
-            && definition.mode == table.mode.as_str()
-            && definition.key_columns == table.key_columns()
-            && definition
-                .triggers
-                .iter()
-                .zip(three)
-                .all(|(stored, trigger)| stored.as_ref() == Some(&trigger.sql))
-            && triggers.all().all(|trigger| {
-                let stored = known.and_then(|known| known.get(&trigger.name));
-                let armed = armed.get(&trigger.name);
-                stored.is_some_and(|(id, sql)| *id == definition.id && *sql == trigger.sql)
-                    && armed.is_some_and(|(on, sql)| *on == table.info.name && *sql == trigger.sql)
-            })
-            && known.is_some_and(|known| {
-                let stored = known
-                    .values()
-                    .filter(|(id, _)| *id == definition.id)
-                    .count();
-                stored == triggers.all().count()
-            })
     }
 
     /// An identifier that no table has had.
