@@ -62,6 +62,12 @@ impl State {
         strange.unwrap_or(self)
     }
 
+    /// Whether the tables contradict the record of the migrations. The two are read one after the other, and
+    /// another process may migrate between: only what is seen twice is so.
+    pub(crate) fn is_contradictory(&self) -> bool {
+        matches!(self, Self::Lacks(_) | Self::Unrecorded(_))
+    }
+
     /// What to tell the user of a schema that cannot be used as it is. `store` is the type that has
     /// `migrate`, `newest` this library's version.
     pub(crate) fn check(&self, store: &str, newest: i64) -> Result<()> {

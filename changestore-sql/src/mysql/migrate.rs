@@ -43,6 +43,14 @@ WHERE table_schema = DATABASE() AND table_name IN (?, ?, ?)";
 
 /// Compares the database's schema with this library's; changes nothing.
 pub(super) async fn state(connection: &mut MySqlConnection, tables: &Tables) -> Result<State> {
+    let state = read_state(connection, tables).await?;
+    if state.is_contradictory() {
+        return read_state(connection, tables).await;
+    }
+    Ok(state)
+}
+
+async fn read_state(connection: &mut MySqlConnection, tables: &Tables) -> Result<State> {
     let created = [tables.claims(), tables.documents()];
     let rows = query(TABLES)
         .bind(tables.migrations())

@@ -62,7 +62,11 @@ pub(super) async fn state(connection: &mut PgConnection, tables: &Tables) -> Res
             "no schema of the search_path is there and may be used by this role (USAGE)",
         ));
     }
-    read_state(connection, tables).await.map_err(failed)
+    let mut state = read_state(connection, tables).await.map_err(failed)?;
+    if state.is_contradictory() {
+        state = read_state(connection, tables).await.map_err(failed)?;
+    }
+    Ok(state)
 }
 
 async fn read_state(connection: &mut PgConnection, tables: &Tables) -> Result<State, sqlx::Error> {

@@ -56,6 +56,14 @@ impl Trouble {
 
 /// Compares the database's schema with this library's; changes nothing.
 pub(super) async fn state(connection: &mut SqliteConnection) -> Result<State, Trouble> {
+    let state = read_state(connection).await?;
+    if state.is_contradictory() {
+        return read_state(connection).await;
+    }
+    Ok(state)
+}
+
+async fn read_state(connection: &mut SqliteConnection) -> Result<State, Trouble> {
     let tables: Vec<String> = sqlx::query_scalar(statements::TABLES)
         .fetch_all(&mut *connection)
         .await
