@@ -176,6 +176,36 @@ async fn batches_of_all_sizes() {
     }
 }
 
+/// Of a row that changed often, the last is told, whether SQLite has grouped the entries or not.
+#[tokio::test]
+async fn a_row_that_changes_often_is_told_once() {
+    for times in [1, 31, 32, 400] {
+        let mut archive = Archive::new().await;
+        archive
+            .write("INSERT INTO one VALUES (1, 0); INSERT INTO two VALUES ('a', 1, 0)")
+            .await;
+        for time in 1..=times {
+            let update = format!("UPDATE one SET v = {time}; UPDATE two SET v = {time}");
+            sqlx::raw_sql(AssertSqlSafe(update))
+                .execute(&mut archive.writer)
+                .await
+                .unwrap();
+        }
+        let fetched = archive.fetch_at_once().await.unwrap();
+        assert!(
+            matches!(&fetched.poll, Poll::Rows(changes) if changes.rows.len() == 2 && !changes.more)
+        );
+        let one = &fetched.rows("one")[0];
+        assert_eq!(one.operation, Operation::Update, "{times}");
+        assert_eq!(one.values, Some(vec![Value::Integer(times)]));
+        let two = &fetched.rows("two")[0];
+        assert_eq!(
+            two.values,
+            Some(vec![Value::Integer(1), Value::Integer(times)])
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_changed_table_in_table_mode_is_no_rows() {
     let mut archive = Archive::new().await;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row as _};
 
 use super::algorithm::{Poll, Question};
@@ -24,6 +24,7 @@ use super::packed::{self, PackedRow};
 use super::rows::{ChangedRow, RowSource};
 use super::value::Value;
 use super::verify::{Tables, Verified};
+use crate::sqlite::codes::is_too_big;
 
 /// What a poll said, and the changed rows as they were at that moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,32 +48,69 @@ impl Fetched {
     }
 }
 
+/// The statement of a fetch, which is kept: to put it together takes as long as a poll.
+#[derive(Debug)]
+pub(super) struct Statement {
+    wanted: Vec<(String, Vec<String>)>,
+    sql: Arc<str>,
+}
+
+impl Statement {
+    fn new(tables: &Tables, wanted: &[(&str, &[&str])]) -> Self {
+        let owned = |columns: &[&str]| columns.iter().map(ToString::to_string).collect();
+        Self {
+            wanted: wanted
+                .iter()
+                .map(|(table, columns)| ((*table).to_owned(), owned(columns)))
+                .collect(),
+            sql: sql(tables, wanted).into(),
+        }
+    }
+
+    fn is_for(&self, wanted: &[(&str, &[&str])]) -> bool {
+        self.wanted.len() == wanted.len()
+            && self
+                .wanted
+                .iter()
+                .zip(wanted)
+                .all(|((table, columns), (other, others))| table == other && columns == others)
+    }
+}
+
+/// So many numbers after the cursor at most, each entry's row is read, whatever its key.
+const FEW: i64 = 64;
+
 /// Parameters as those of `seen`, and `?3` the most log entries.
 ///
-/// Of the entries of one key the last is taken, so that a row that changes often is not read for each. Grouping takes
-/// longer than the rest, and is spared where there is nothing to be grouped.
-fn statement(tables: &Tables, wanted: &[(&str, &[&str])]) -> String {
+/// Of many entries the last of each key is taken, so that a row that changes often is not read for each. One CTE and no
+/// more: each that SQLite has to keep costs as much as the reading of many rows.
+fn sql(tables: &Tables, wanted: &[(&str, &[&str])]) -> String {
     let seen = seen(tables.last_changes);
     let entry = packed::array_sql(&["e.seq", "e.table_id", "e.op"], &["e.row_key".to_owned()]);
     let row = row(tables, wanted);
+    let mut ids = String::new();
+    for id in tables.by_id.keys() {
+        let comma = if ids.is_empty() { "" } else { "," };
+        let _ = write!(ids, "{comma}{id}");
+    }
+    let batch = format!(
+        "SELECT l.seq, l.table_id, l.op, l.row_key FROM change_contract_log l
+         WHERE l.seq > ?2 AND l.seq <= last AND +l.table_id IN ({ids})
+         ORDER BY l.seq LIMIT +?3"
+    );
+    let packed = format!("max(e.seq) || ',' || group_concat({entry} || ',' || {row})");
     format!(
-        "WITH {seen},
-         decided AS MATERIALIZED (SELECT {SEEN_COLUMNS} FROM seen),
-         batch AS MATERIALIZED (
-           SELECT l.seq, l.table_id, l.op, l.row_key FROM change_contract_log l
-           WHERE l.seq > ?2
-             AND l.seq <= (
-               SELECT last FROM decided WHERE ?2 >= pruned_through AND table_mode IS NULL)
-             AND +l.table_id IN (SELECT value FROM json_each(?1))
-           ORDER BY l.seq LIMIT +?3)
-         SELECT decided.*, (SELECT max(seq) FROM batch), (SELECT count(*) FROM batch),
-           CASE WHEN (SELECT count(*) = count(DISTINCT row_key) FROM batch) THEN (
-             SELECT group_concat({entry} || ',' || {row}) FROM batch e)
+        "WITH {seen}
+         SELECT {SEEN_COLUMNS},
+           CASE WHEN last <= ?2 OR last IS NULL THEN NULL
+           WHEN value - ?2 <= {FEW} THEN (SELECT count(*) || ',' || {packed} FROM ({batch}) e)
            ELSE (
-             SELECT group_concat({entry} || ',' || {row}) FROM (
-               SELECT max(seq) AS seq, table_id, op, row_key FROM batch
-               GROUP BY table_id, typeof(row_key), row_key) e) END
-         FROM decided"
+             SELECT sum(e.entries) || ',' || {packed}
+             FROM (
+               SELECT count(*) AS entries, max(b.seq) AS seq, b.table_id, b.op, b.row_key
+               FROM ({batch}) b
+               GROUP BY b.table_id, typeof(b.row_key), b.row_key) e) END
+         FROM seen"
     )
 }
 
@@ -109,25 +147,33 @@ impl Question<'_> {
     pub(super) async fn fetch_verified(
         &self,
         connection: &mut SqliteConnection,
-        verified: &Verified,
+        verified: &mut Verified,
         wanted: &[(&str, &[&str])],
     ) -> changestore_core::Result<Option<Fetched>> {
         match self.fetch(connection, verified, wanted).await {
             Ok(fetched) => Ok(fetched),
             // The contract is gone, or there is no such column.
             Err(error) if is_schema(&error) => Ok(None),
-            Err(error) => Err(failed(error)),
+            Err(error) => match failed(error) {
+                // All rows in one value are; a snapshot takes fewer at once.
+                error if is_too_big(&error) => Ok(None),
+                error => Err(error),
+            },
         }
     }
 
     async fn fetch(
         &self,
         connection: &mut SqliteConnection,
-        verified: &Verified,
+        verified: &mut Verified,
         wanted: &[(&str, &[&str])],
     ) -> Result<Option<Fetched>, sqlx::Error> {
         let tables = &verified.tables;
-        let row = sqlx::query(AssertSqlSafe(statement(tables, wanted)))
+        verified.fetch.take_if(|kept| !kept.is_for(wanted));
+        let statement = verified
+            .fetch
+            .get_or_insert_with(|| Statement::new(tables, wanted));
+        let row = sqlx::query(AssertSqlSafe(Arc::clone(&statement.sql)))
             .bind(tables.ids.as_str())
             .bind(self.cursor.map_or(i64::MAX, |cursor| cursor.seq))
             .bind(self.at_most)
@@ -144,33 +190,28 @@ impl Question<'_> {
             let poll = self.conclude(observed, &[], verified);
             return Ok(poll.ok().map(|poll| Fetched::new(poll, HashMap::new())));
         }
-        let mut latest = LatestChanges::new(&tables.by_id);
-        if take(&row, &mut latest).is_none() {
+        let packed: Option<&[u8]> = row.try_get(9)?;
+        let Ok(batch) = packed::list::<Batch>(packed.unwrap_or_default()) else {
             return Ok(None);
-        }
-        let (upto, entries): (Option<i64>, u32) = (row.try_get(9)?, row.try_get(10)?);
+        };
         let mut next = observed.seen.now;
-        let more = entries == self.at_most && upto < observed.seen.last;
-        if let Some(upto) = upto.filter(|_| more) {
-            next.seq = upto;
+        let more = batch.entries == self.at_most && Some(batch.upto) < observed.seen.last;
+        if more {
+            next.seq = batch.upto;
+        }
+        let mut latest = LatestChanges::new(&tables.by_id);
+        for (entry, found) in batch.rows {
+            let values = match found {
+                Found::Row(values) => Some(values),
+                Found::Absent => None,
+                Found::Unread => return Ok(None),
+            };
+            if latest.add(entry, values).is_err() {
+                return Ok(None);
+            }
         }
         Ok(Some(of_latest(latest, wanted, next, more)))
     }
-}
-
-/// Unpacks the batch; none if it is not all there.
-fn take(row: &SqliteRow, latest: &mut LatestChanges<'_, Option<Vec<Value>>>) -> Option<()> {
-    let packed: Option<&[u8]> = row.try_get(11).ok()?;
-    let Entries(entries) = packed::list(packed.unwrap_or_default()).ok()?;
-    for (entry, found) in entries {
-        let values = match found {
-            Found::Row(values) => Some(values),
-            Found::Absent => None,
-            Found::Unread => return None,
-        };
-        latest.add(entry, values).ok()?;
-    }
-    Some(())
 }
 
 /// Tables of which no columns were asked for are named by the poll alone.
@@ -201,33 +242,46 @@ fn of_latest(
     Fetched::new(poll, rows)
 }
 
-/// Entries, each with its row behind it.
-struct Entries(Vec<(LogEntry, Found)>);
+/// What was read of the log.
+struct Batch {
+    entries: u32,
+    /// The last entry's number.
+    upto: i64,
+    /// The last entry of each key, with its row behind it.
+    rows: Vec<(LogEntry, Found)>,
+}
 
-impl<'de> Deserialize<'de> for Entries {
+impl<'de> Deserialize<'de> for Batch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EntriesVisitor;
+        struct BatchVisitor;
 
-        impl<'de> Visitor<'de> for EntriesVisitor {
-            type Value = Entries;
+        impl<'de> Visitor<'de> for BatchVisitor {
+            type Value = Batch;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("entries of the log and their rows in turn")
+                f.write_str("two numbers, then entries of the log and their rows in turn")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Entries, A::Error> {
-                let mut entries = Vec::new();
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Batch, A::Error> {
+                let entries = list.next_element()?;
+                let upto = list.next_element()?;
+                let missing = || A::Error::custom("neither a count nor a number");
+                let mut batch = Batch {
+                    entries: entries.ok_or_else(missing)?,
+                    upto: upto.ok_or_else(missing)?,
+                    rows: Vec::new(),
+                };
                 while let Some(entry) = list.next_element()? {
                     let found = list.next_element()?;
                     let found =
                         found.ok_or_else(|| A::Error::custom("an entry without its row"))?;
-                    entries.push((entry, found));
+                    batch.rows.push((entry, found));
                 }
-                Ok(Entries(entries))
+                Ok(batch)
             }
         }
 
-        deserializer.deserialize_seq(EntriesVisitor)
+        deserializer.deserialize_seq(BatchVisitor)
     }
 }
 

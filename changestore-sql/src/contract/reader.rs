@@ -183,7 +183,7 @@ impl ContractReader {
         wanted: &[(&str, &[&str])],
     ) -> Result<Option<Fetched>> {
         self.reopen_if_replaced().await?;
-        let Some(verified) = &self.verified else {
+        let Some(verified) = &mut self.verified else {
             return Ok(None);
         };
         let question = Question {

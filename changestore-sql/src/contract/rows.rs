@@ -14,6 +14,7 @@ use super::packed::{self, PackedRow};
 use super::row_key::RowKey;
 use super::value::Value;
 use super::verify::Table;
+use crate::sqlite::codes::is_too_big;
 
 /// Rows that come back as one packed value, and with it the most that is in memory twice.
 const CHUNK: usize = 128;
@@ -51,14 +52,16 @@ impl<'a> RowSource<'a> {
         changes: &[&RowChange],
     ) -> Result<Vec<ChangedRow>> {
         let keys: Vec<&[Value]> = changes.iter().map(|change| change.key.parts()).collect();
-        let mut found = Vec::with_capacity(keys.len());
-        if keys.iter().all(|key| key.iter().all(fits_json)) {
-            self.read_by_json(connection, &keys, &mut found).await?;
-        } else {
-            for keys in keys.chunks(BOUND) {
-                self.read_by_bound(connection, keys, &mut found).await?;
+        let found = match self.find(connection, &keys).await {
+            Err(error) if is_too_big(&error) => {
+                let mut found = Vec::with_capacity(keys.len());
+                for key in keys {
+                    self.read_by_bound(connection, &[key], &mut found).await?;
+                }
+                found
             }
-        }
+            found => found?,
+        };
         let rows = changes
             .iter()
             .zip(found)
@@ -68,6 +71,23 @@ impl<'a> RowSource<'a> {
                 values,
             });
         Ok(rows.collect())
+    }
+
+    /// The rows of these keys, in as few packed values as may be.
+    async fn find(
+        &self,
+        connection: &mut SqliteConnection,
+        keys: &[&[Value]],
+    ) -> Result<Vec<Option<Vec<Value>>>> {
+        let mut found = Vec::with_capacity(keys.len());
+        if keys.iter().all(|key| key.iter().all(fits_json)) {
+            self.read_by_json(connection, keys, &mut found).await?;
+        } else {
+            for keys in keys.chunks(BOUND) {
+                self.read_by_bound(connection, keys, &mut found).await?;
+            }
+        }
+        Ok(found)
     }
 
     /// All keys in one parameter, a JSON array of chunks of keys; each chunk gives one packed row.

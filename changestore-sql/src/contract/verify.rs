@@ -14,6 +14,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::cursor::Cursor;
 use super::decide::RebuildReason;
 use super::failure::failed;
+use super::fetch::Statement;
 use super::observe::{LastChanges, Observed};
 use super::shape;
 
@@ -122,6 +123,8 @@ pub(super) struct Verified {
     generation: i64,
     schema_version: i64,
     pub(super) tables: Tables,
+    /// The statement of the last fetch.
+    pub(super) fetch: Option<Statement>,
 }
 
 impl Verified {
@@ -131,6 +134,7 @@ impl Verified {
             generation: now.generation,
             schema_version: now.schema_version,
             tables,
+            fetch: None,
         }
     }
 

@@ -24,6 +24,7 @@ const FULL: i32 = 13;
 const CANTOPEN: i32 = 14;
 const PROTOCOL: i32 = 15;
 const SCHEMA: i32 = 17;
+const TOOBIG: i32 = 18;
 const AUTH: i32 = 23;
 const NOTADB: i32 = 26;
 
@@ -51,6 +52,7 @@ fn meaning(error: &dyn DatabaseError) -> Meaning {
             "the database, or the folder that it lies in, cannot be written",
         ),
         PERM | AUTH => Meaning::plain(ErrorKind::PermissionDenied),
+        TOOBIG => Meaning::new(ErrorKind::Other, "longer than a value of SQLite's may be"),
         CORRUPT => Meaning::new(ErrorKind::Corrupt, "the database file is damaged"),
         NOTADB => Meaning::new(ErrorKind::Corrupt, "the file is not an SQLite database"),
         CANTOPEN => Meaning::new(
@@ -78,6 +80,12 @@ pub(super) fn is_about_access(error: &Error) -> bool {
     matches!(driver.and_then(primary), Some(CANTOPEN | READONLY))
 }
 
+/// Whether a value would have been longer than SQLite's may be, as a rule a billion bytes.
+pub(crate) fn is_too_big(error: &Error) -> bool {
+    let driver = Driver::of(error).and_then(sqlx::Error::as_database_error);
+    driver.and_then(primary) == Some(TOOBIG)
+}
+
 /// Whether the connection itself may be at fault, and a new one is the better bet.
 pub(super) fn is_broken(error: &sqlx::Error) -> bool {
     match error {
@@ -94,4 +102,25 @@ pub(super) fn is_broken(error: &sqlx::Error) -> bool {
 pub(super) fn is_no_transaction(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(primary);
     code == Some(ERROR)
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{Connection as _, SqliteConnection};
+
+    use super::*;
+    use crate::flow::classify::Cause;
+
+    #[tokio::test]
+    async fn a_value_that_is_too_big_is_known() {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        for (sql, expected) in [
+            ("SELECT zeroblob(2000000000)", true),
+            ("SELECT * FROM nothing", false),
+        ] {
+            let query = sqlx::query(sql).fetch_one(&mut connection).await;
+            let error = Cause::new(query.unwrap_err(), &SQLITE).to_error();
+            assert_eq!(is_too_big(&error), expected, "{error}");
+        }
+    }
 }
