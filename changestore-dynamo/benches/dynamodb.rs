@@ -27,7 +27,7 @@ use changestore_dynamo::DynamoStore;
 use tokio::runtime::Runtime;
 
 const ROUND: Duration = Duration::from_millis(100);
-const ROUNDS: usize = 61;
+const ROUNDS: usize = 101;
 /// So many records are read.
 const RECORDS: usize = 1_000;
 const DATA: [u8; 256] = [b'x'; 256];
@@ -277,13 +277,10 @@ fn main() {
     println!("|---|---:|---:|---:|---:|---:|");
     for (name, operation) in OPERATIONS {
         for tasks in [1, 32] {
-            let [sdk, store] = measure(&runtime, &contenders, operation, tasks, &requests);
+            let measured = measure(&runtime, &contenders, operation, tasks, &requests);
             println!(
                 "| `{name}` | {tasks} | {:.0} | {:.0} | {:.2} | {:.2} |",
-                sdk.rate,
-                store.rate,
-                store.rate / sdk.rate,
-                store.requests
+                measured.sdk, measured.store, measured.ratio, measured.requests
             );
         }
     }
@@ -305,9 +302,12 @@ async fn fill(store: &DynamoStore) {
     }
 }
 
-/// Operations per second, the median of the rounds, and requests for each.
+/// Operations per second and their ratio, each the median of the rounds, and the store's requests for each operation.
+/// What the machine does besides drifts from round to round; the ratio is of two that follow each other.
 struct Measured {
-    rate: f64,
+    sdk: f64,
+    store: f64,
+    ratio: f64,
     requests: f64,
 }
 
@@ -317,7 +317,7 @@ fn measure(
     operation: Operation,
     tasks: usize,
     requests: &Requests,
-) -> [Measured; 2] {
+) -> Measured {
     static NUMBERS: AtomicUsize = AtomicUsize::new(0);
     let mut rates = [const { Vec::new() }; 2];
     let mut sent = [0, 0];
@@ -359,15 +359,19 @@ fn measure(
             }
         }
     }
-    let mut places = 0..;
-    rates.map(|mut rates| {
-        rates.sort_by(f64::total_cmp);
-        let place = places.next().unwrap_or_default();
-        Measured {
-            rate: rates[rates.len() / 2],
-            requests: number(sent[place]) / number(operations[place]),
-        }
-    })
+    let [sdk, store] = rates;
+    let ratios = sdk.iter().zip(&store).map(|(sdk, store)| store / sdk);
+    Measured {
+        ratio: median(ratios.collect()),
+        sdk: median(sdk),
+        store: median(store),
+        requests: number(sent[1]) / number(operations[1]),
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn number(count: usize) -> f64 {
