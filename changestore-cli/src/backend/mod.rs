@@ -162,7 +162,16 @@ impl FromStr for StoreUrl {
                 "`{text}` alone would be a file of that name; say `{url}`, or `./{text}` for the file"
             ));
         }
-        let scheme = scheme(text).unwrap_or(PATH_SCHEME);
+        let scheme = scheme(text);
+        if scheme.is_none() && is_parameters(text) {
+            // Not repeated: there is a password in it.
+            return Err(
+                "parameters with a password are no store; say postgres://USER@HOST/DATABASE \
+                 or mysql://USER@HOST/DATABASE"
+                    .to_owned(),
+            );
+        }
+        let scheme = scheme.unwrap_or(PATH_SCHEME);
         let backend = BACKENDS
             .iter()
             .find(|backend| backend.schemes().contains(&scheme));
@@ -218,6 +227,19 @@ fn lacks_its_colon(text: &str) -> Option<&'static str> {
         "dynamodb" | "dynamo" => Some("dynamodb://TABLE"),
         _ => None,
     }
+}
+
+/// Whether the text is what other programs connect with, `host=db password=secret`, and no path.
+fn is_parameters(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["password", "passwd", "pwd"].iter().any(|name| {
+        text.split_whitespace()
+            .flat_map(|part| part.split(';'))
+            .any(|part| {
+                part.strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with('='))
+            })
+    })
 }
 
 /// Names the backend and nothing that may be secret.

@@ -47,6 +47,8 @@ fn a_user_and_password_are_never_repeated() {
         "oracle://scott:hunter2@host/d",
         "no scheme://scott:hunter2@host/d",
         "//scott:hunter2@host/d",
+        "host=host user=scott password=hunter2",
+        "Server=host;Uid=scott;Pwd=hunter2;",
     ] {
         for command in [
             &["doc", "get", "a", "b"][..],
