@@ -1,6 +1,9 @@
 //! `cargo xtask ci`: what must hold before a change lands.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, Result};
+use cargo_metadata::Target;
 
 use crate::backends::{BACKENDS, Row};
 use crate::engine::{self, Fleet};
@@ -69,7 +72,8 @@ pub(crate) fn run(options: &engine::Options) -> Result<()> {
     // The others, of which some are ignored where nobody has servers. Not together with those in the docs, where
     // ignored means that they are no programs.
     process::run(
-        cargo(["test", "--tests"])
+        cargo(["test", "--lib", "--bins"])
+            .args(other_tests()?.iter().flat_map(|name| ["--test", name]))
             .args(all)
             .args(["--", "--include-ignored"])
             .envs(fleet.urls()),
@@ -84,16 +88,28 @@ fn of_workspace(manifest: &str) -> [&str; 4] {
 
 /// The examples of the workspace's crates, which say with their exit code whether they still work.
 fn examples() -> Result<Vec<(String, String)>> {
+    targets(Target::is_example)
+}
+
+/// The names of the crates' test programs but for those that the conformance matrix has run by now.
+fn other_tests() -> Result<BTreeSet<String>> {
+    let tests = targets(Target::is_test)?.into_iter().map(|(_, name)| name);
+    let in_matrix = |name: &String| BACKENDS.iter().any(|backend| backend.test == name);
+    Ok(tests.filter(|name| !in_matrix(name)).collect())
+}
+
+/// The workspace's targets of a kind, each with its package.
+fn targets(is_wanted: impl Fn(&Target) -> bool) -> Result<Vec<(String, String)>> {
     let metadata = cargo_metadata::MetadataCommand::new()
         .other_options(["--locked".to_owned()])
         .no_deps()
         .exec()
         .context("cargo metadata")?;
-    let mut examples = Vec::new();
+    let mut targets = Vec::new();
     for package in metadata.packages {
-        for target in package.targets.iter().filter(|target| target.is_example()) {
-            examples.push((package.name.to_string(), target.name.clone()));
+        for target in package.targets.iter().filter(|target| is_wanted(target)) {
+            targets.push((package.name.to_string(), target.name.clone()));
         }
     }
-    Ok(examples)
+    Ok(targets)
 }
