@@ -63,13 +63,16 @@ fn source(engine: &Engine, options: &Options, docker_answers: bool) -> Result<So
     let source = match options.engine {
         Some(source) => source,
         None if given => Source::Url,
-        None if docker_answers && engine.image.is_some() => Source::Docker,
+        None if docker_answers && engine.image().is_some() => Source::Docker,
         None => Source::Local,
     };
     match source {
         Source::Url if !given => bail!("{} is not set", engine.given),
         Source::Docker if !docker_answers => bail!("no Docker engine answers"),
-        Source::Docker if engine.image.is_none() => bail!("there is no image of {}", engine.name),
+        Source::Docker if engine.image().is_none() => match engine.image_named_by {
+            Some(variable) => bail!("{variable} names no image (REPOSITORY:TAG)"),
+            None => bail!("there is no image of {}", engine.name),
+        },
         // One after the other and before anything starts, since packages have one lock.
         Source::Local if options.install => engines::install_missing(engine.check)?,
         _ => {}
@@ -81,7 +84,7 @@ fn start(engine: &Engine, source: Source) -> Result<Running> {
     let (url, guard) = match source {
         Source::Url => (std::env::var(engine.given)?, None),
         Source::Docker => {
-            let image = engine.image.context("no image")?;
+            let image = engine.image().context("no image")?;
             let (url, container) = docker::start(image)?;
             let guard = Guard::Docker {
                 _container: container,

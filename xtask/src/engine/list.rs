@@ -8,6 +8,7 @@ pub(crate) const POSTGRES: Engine = Engine {
     variable: "CHANGESTORE_POSTGRES_URL",
     given: "CHANGESTORE_POSTGRES_URL",
     image: Some("postgres"),
+    image_named_by: None,
     check: engines::postgres::check,
     start: engines::postgres::start,
 };
@@ -19,6 +20,7 @@ pub(crate) const MARIADB: Engine = Engine {
     variable: "CHANGESTORE_MYSQL_URL",
     given: "CHANGESTORE_MYSQL_URL",
     image: Some("mysql"),
+    image_named_by: None,
     check: engines::mariadb::check,
     start: engines::mariadb::start,
 };
@@ -36,7 +38,9 @@ pub(crate) const DYNOXIDE: Engine = Engine {
     variant: None,
     variable: "CHANGESTORE_DYNAMO_URL",
     given: "CHANGESTORE_DYNAMO_URL",
-    image: None,
+    // The vendor's is not free software.
+    image: Some("dynamodb"),
+    image_named_by: Some("CHANGESTORE_DYNAMO_IMAGE"),
     check: engines::dynoxide::check,
     start: engines::dynoxide::start,
 };

@@ -23,6 +23,8 @@ pub(crate) struct Engine {
     pub(crate) given: &'static str,
     /// The image's name in `engines-docker`, if there is one.
     image: Option<&'static str>,
+    /// The variable in which somebody names the image; while it is not set there is none.
+    image_named_by: Option<&'static str>,
     /// Whether this machine has what a server needs.
     check: fn() -> engines::Result<()>,
     /// Starts a server of this machine's packages.
@@ -63,6 +65,15 @@ pub(crate) struct Running {
 enum Guard {
     Local { _server: Server },
     Docker { _container: docker::Container },
+}
+
+impl Engine {
+    /// The image's name in `engines-docker`, if there is one to be used.
+    fn image(&self) -> Option<&'static str> {
+        let is_named = |variable| std::env::var_os(variable).is_some();
+        self.image
+            .filter(|_| self.image_named_by.is_none_or(is_named))
+    }
 }
 
 impl Source {
