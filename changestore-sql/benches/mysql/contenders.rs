@@ -1,7 +1,7 @@
 //! The same operations in four ways: three with the plain statement, and the store.
 
 use changestore_core::{
-    ChangeKey, ChangeRecord, ChangeStore as _, Condition, DocumentStore as _, Key, Metadata,
+    ChangeKey, ChangeRecord, ChangeStore as _, Condition, DocumentStore as _, Etag, Key, Metadata,
     NewRecord, Timestamp,
 };
 use changestore_sql::{MySqlOptions, MySqlStore};
@@ -24,10 +24,9 @@ const PUT: &str = "\
 INSERT INTO changestore_documents (pk, sk, version, etag, data)
 VALUES (?, ?, 1, ?, ?)
 ON DUPLICATE KEY UPDATE
-    version = version + 1, etag = VALUES(etag), data = VALUES(data)";
+    version = LAST_INSERT_ID(version + 1), etag = VALUES(etag), data = VALUES(data)";
 
 const METADATA: &str = r#"{"title":"Make the parser faster","labels":["queue"]}"#;
-const ETAG: &str = "0123456789abcdef0123456789abcdef";
 const NOW: i64 = 1_700_000_000_000;
 /// The bytes of a record.
 pub(crate) const DATA: [u8; 200] = [b'x'; 200];
@@ -203,17 +202,18 @@ impl Contender {
             Self::MySqlAsync {
                 connection, put, ..
             } => {
-                let values = (&pk, &sk, ETAG, &DATA[..]);
+                let etag = Etag::unique();
+                let values = (&pk, &sk, etag.as_str(), &DATA[..]);
                 connection.exec_drop(&*put, values).await.expect("a put");
-                assert!(connection.affected_rows() > 0);
+                assert!(connection.last_insert_id() > Some(1));
             }
             Self::HeldSqlx(connection) => {
                 let put = plain_put(&pk, &sk).execute(connection).await;
-                assert!(put.expect("a put").rows_affected() > 0);
+                assert!(put.expect("a put").last_insert_id() > 1);
             }
             Self::PooledSqlx(pool) => {
                 let put = plain_put(&pk, &sk).execute(&*pool).await;
-                assert!(put.expect("a put").rows_affected() > 0);
+                assert!(put.expect("a put").last_insert_id() > 1);
             }
             Self::Store(store) => {
                 let key = Key::new(pk, sk).expect("a key");
@@ -241,10 +241,11 @@ fn plain_get<'q>(pk: &'q str, sk: &'q str) -> sqlx::query::QueryAs<'q, MySql, Ro
     sqlx::query_as(GET).bind(pk).bind(sk).bind(NOW)
 }
 
+/// As a caller needs it who is to be told the new version, and to tell this put from others.
 fn plain_put(pk: &str, sk: &str) -> Query<'static> {
     sqlx::query(PUT)
         .bind(pk)
         .bind(sk)
-        .bind(ETAG)
+        .bind(Etag::unique().as_str())
         .bind(&DATA[..])
 }

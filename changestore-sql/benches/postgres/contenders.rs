@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use changestore_core::{
-    ChangeKey, ChangeRecord, ChangeStore as _, Condition, DocumentStore as _, Key, Metadata,
+    ChangeKey, ChangeRecord, ChangeStore as _, Condition, DocumentStore as _, Etag, Key, Metadata,
     NewRecord, Timestamp,
 };
 use changestore_sql::PostgresStore;
@@ -31,7 +31,6 @@ ON CONFLICT (pk, sk) DO UPDATE SET
 RETURNING version";
 
 const METADATA: &str = r#"{"title":"Make the parser faster","labels":["queue"]}"#;
-const ETAG: &str = "0123456789abcdef0123456789abcdef";
 const NOW: i64 = 1_700_000_000_000;
 /// The bytes of a record.
 pub(crate) const DATA: [u8; 200] = [b'x'; 200];
@@ -204,7 +203,9 @@ impl Contender {
         let (pk, sk) = record(number);
         match self {
             Self::TokioPostgres { client, put, .. } => {
-                let row = client.query_one(put, &[&pk, &sk, &ETAG, &&DATA[..]]).await;
+                let row = client
+                    .query_one(put, &[&pk, &sk, &Etag::unique().as_str(), &&DATA[..]])
+                    .await;
                 assert!(row.expect("a put").get::<_, i64>(0) > 0);
             }
             Self::HeldSqlx(connection) => {
@@ -247,6 +248,6 @@ fn plain_put<'q>(pk: &'q str, sk: &'q str) -> Query<'q, i64> {
     sqlx::query_scalar(PUT)
         .bind(pk)
         .bind(sk)
-        .bind(ETAG)
+        .bind(Etag::unique().as_str().to_owned())
         .bind(&DATA[..])
 }

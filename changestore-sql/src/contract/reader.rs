@@ -12,7 +12,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use super::algorithm::{Poll, Question};
 use super::cursor::Cursor;
 use super::failure::failed;
-use super::fetch::Fetched;
+use super::fetch::{self, Fetched};
 use super::follow::Follow;
 use super::identity::FileIdentity;
 use super::snapshot::Snapshot;
@@ -20,9 +20,6 @@ use super::verify::Verified;
 
 /// Log entries per batch, if nothing else is said.
 const BATCH: u32 = 10_000;
-
-/// The most of them in a fetch, whose rows are in memory at once.
-const FETCH_BATCH: u32 = 1_000;
 
 /// How long a read waits for a lock. In WAL mode there is none to wait for.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -167,7 +164,7 @@ impl ContractReader {
         if let Some(fetched) = self.fetch_at_once(cursor, wanted).await? {
             return Ok(fetched);
         }
-        let at_most = self.batch.min(FETCH_BATCH);
+        let at_most = self.batch.min(fetch::MOST);
         let mut snapshot = self.snapshot_of(cursor, at_most).await?;
         let mut rows = HashMap::new();
         for (table, columns) in wanted {
@@ -190,7 +187,7 @@ impl ContractReader {
             family: &self.family,
             cursor,
             file: self.file,
-            at_most: self.batch.min(FETCH_BATCH),
+            at_most: self.batch.min(fetch::MOST),
         };
         question
             .fetch_verified(&mut self.connection, verified, wanted)
