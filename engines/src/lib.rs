@@ -15,6 +15,7 @@
 //!
 //! All calls block until what they are asked for is done.
 
+pub mod bigtable;
 pub mod dynalite;
 mod dynamodb;
 pub mod dynoxide;

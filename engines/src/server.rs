@@ -67,7 +67,7 @@ impl Server {
                         version,
                     });
                 }
-                Err(_) if tries < PORTS && folder.log().contains("Address already in use") => {
+                Err(_) if tries < PORTS && is_taken(&folder.log()) => {
                     tries += 1;
                 }
                 Err(error) => return Err(error),
@@ -128,6 +128,11 @@ impl Server {
     fn running(&self) -> MutexGuard<'_, Option<Supervisor>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether somebody else has taken the port, in the words of the operating system or of Go.
+fn is_taken(log: &str) -> bool {
+    log.to_ascii_lowercase().contains("address already in use")
 }
 
 /// Without the URL, which has a password.

@@ -1,6 +1,6 @@
 //! The backends: the one place where one is added.
 
-use crate::engine::{DYNALITE, DYNOXIDE, Engine, MARIADB, MARIADB_HOSTILE, POSTGRES};
+use crate::engine::{BIGTABLE, DYNALITE, DYNOXIDE, Engine, MARIADB, MARIADB_HOSTILE, POSTGRES};
 
 /// A backend that the suite runs on, that the README lists, and that tidy holds to the layers.
 #[derive(Debug)]
@@ -74,6 +74,16 @@ pub(crate) const BACKENDS: &[Backend] = &[
         test: "conformance",
         engines: &[DYNOXIDE, DYNALITE],
         store_url: Some("dynamodb://TABLE"),
+    },
+    Backend {
+        name: "bigtable",
+        title: "Bigtable",
+        package: "changestore-bigtable",
+        feature: None,
+        manifest: None,
+        test: "conformance",
+        engines: &[BIGTABLE],
+        store_url: Some("bigtable://PROJECT/INSTANCE/TABLE"),
     },
     Backend {
         name: "redb",

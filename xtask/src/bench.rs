@@ -16,6 +16,7 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
     ("store-mem", &[]),
     ("changestore-sql", &["--features", "sqlite"]),
     ("changestore-dynamo", &[]),
+    ("changestore-bigtable", &[]),
 ];
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {

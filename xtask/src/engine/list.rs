@@ -33,6 +33,16 @@ pub(crate) const MARIADB_HOSTILE: Engine = Engine {
     ..MARIADB
 };
 
+pub(crate) const BIGTABLE: Engine = Engine {
+    name: "Bigtable emulator",
+    variant: None,
+    variable: "CHANGESTORE_BIGTABLE_URL",
+    given: "CHANGESTORE_BIGTABLE_URL",
+    image: Some("bigtable"),
+    check: engines::bigtable::check,
+    start: engines::bigtable::start,
+};
+
 pub(crate) const DYNOXIDE: Engine = Engine {
     name: "dynoxide",
     variant: None,

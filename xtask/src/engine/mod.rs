@@ -8,7 +8,7 @@ use engines::Server;
 
 pub(crate) use docker::MANIFEST as DOCKER_MANIFEST;
 pub(crate) use fleet::Fleet;
-pub(crate) use list::{DYNALITE, DYNOXIDE, MARIADB, MARIADB_HOSTILE, POSTGRES};
+pub(crate) use list::{BIGTABLE, DYNALITE, DYNOXIDE, MARIADB, MARIADB_HOSTILE, POSTGRES};
 
 /// A server as some backend needs it.
 #[derive(Debug)]

@@ -1,0 +1,211 @@
+//! One call of a store's method: its requests, one after the other, until one of them is answered.
+//!
+//! Each attempt is made anew, with the time as it is then, and a call remembers that a reply of its own was lost.
+
+use std::collections::hash_map::RandomState;
+use std::future::Future;
+use std::hash::BuildHasher;
+use std::time::Duration;
+
+use changestore_core::{Error, ErrorKind, Outcome, Result};
+use tokio::time::Instant;
+
+use crate::classify::{self, Failure, Fate};
+
+/// How long and how often a call tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Patience {
+    /// The longest that a request may take; of a stream, until its next message.
+    pub(crate) attempt: Duration,
+    /// The longest that a call may take.
+    pub(crate) operation: Duration,
+    /// How many requests that fail a call may make.
+    pub(crate) attempts: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            attempt: Duration::from_secs(5),
+            operation: Duration::from_secs(30),
+            attempts: 10,
+        }
+    }
+}
+
+/// The first pause after a failure, and the longest; each is doubled, and cut at random.
+const FIRST_PAUSE: Duration = Duration::from_millis(25);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// After somebody else was faster: about a round trip.
+const YIELD: Duration = Duration::from_millis(1);
+const LONGEST_YIELD: Duration = Duration::from_millis(50);
+
+/// What a lost reply means for a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resend {
+    /// It changes nothing.
+    Reads,
+    /// Sent again it finds out what the first did, or does it.
+    Recognizes,
+    /// Sent again it could do twice what is to be done once.
+    Never,
+}
+
+/// What a request came to.
+#[derive(Debug)]
+pub(crate) enum Sent<T> {
+    Answered(T),
+    /// It failed, and has been waited for: send it again.
+    Again,
+}
+
+/// The requests of one call.
+#[derive(Debug)]
+pub(crate) struct Attempts {
+    patience: Patience,
+    resend: Resend,
+    deadline: Instant,
+    failed: u32,
+    overtaken: u32,
+    /// The first reply that was lost, of a write.
+    lost: Option<Error>,
+}
+
+impl Attempts {
+    pub(crate) fn new(patience: Patience, resend: Resend) -> Self {
+        Self {
+            patience,
+            resend,
+            deadline: Instant::now() + patience.operation,
+            failed: 0,
+            overtaken: 0,
+            lost: None,
+        }
+    }
+
+    /// Sends one request. Where it failed and may be sent again, waits until it is time to.
+    pub(crate) async fn send<T>(
+        &mut self,
+        request: impl Future<Output = Result<T, Failure>> + Send,
+    ) -> Result<Sent<T>> {
+        let until = self.deadline.min(Instant::now() + self.patience.attempt);
+        let failure = match tokio::time::timeout_at(until, request).await {
+            Ok(Ok(answer)) => return Ok(Sent::Answered(answer)),
+            Ok(Err(failure)) => failure,
+            Err(_elapsed) => classify::timed_out(),
+        };
+        self.failed(failure).await?;
+        Ok(Sent::Again)
+    }
+
+    /// Sends a request until it is answered.
+    pub(crate) async fn answer<T, F>(&mut self, mut request: impl FnMut() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T, Failure>> + Send,
+    {
+        loop {
+            if let Sent::Answered(answer) = self.send(request()).await? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// The reads of a write, in what is left of its time: a lost reply of theirs is no lost write.
+    pub(crate) fn reads(&self) -> Self {
+        Self {
+            resend: Resend::Reads,
+            failed: 0,
+            lost: None,
+            ..*self
+        }
+    }
+
+    /// Whether a reply was lost: the write may have been applied.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost.is_some()
+    }
+
+    /// What a write found that its condition did not hold on, as the answer to its caller.
+    ///
+    /// If a reply was lost before, the write may have been applied, and what was found have come later.
+    pub(crate) fn refuse(&mut self, error: Error) -> Error {
+        match self.lost.take() {
+            Some(lost) => lost.with_outcome(Outcome::Unknown).with_message(
+                "a reply was lost, and what is stored now does not tell what became of the write",
+            ),
+            None => error,
+        }
+    }
+
+    /// The condition failed, but by now it would hold: others are at the same key. Waits a little.
+    pub(crate) async fn overtaken(&mut self) -> Result<()> {
+        let pause = pause(YIELD, LONGEST_YIELD, self.overtaken);
+        self.overtaken += 1;
+        if Instant::now() + pause >= self.deadline {
+            let error = Error::new(ErrorKind::Unavailable)
+                .with_message("others were faster at this key, until the time was over");
+            return Err(self.refuse(error));
+        }
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+
+    async fn failed(&mut self, failure: Failure) -> Result<()> {
+        let Failure { error, fate, .. } = failure;
+        let pause = pause(FIRST_PAUSE, LONGEST_PAUSE, self.failed);
+        self.failed += 1;
+        let in_time =
+            self.failed < self.patience.attempts && Instant::now() + pause < self.deadline;
+        let goes_on = match fate {
+            Fate::Refused => false,
+            Fate::NotApplied => in_time,
+            Fate::Lost => in_time && self.resend != Resend::Never,
+        };
+        if fate == Fate::Lost && self.resend != Resend::Reads {
+            if !goes_on {
+                return Err(error.with_outcome(Outcome::Unknown));
+            }
+            self.lost.get_or_insert(error);
+        } else if !goes_on {
+            // Not applied, this time.
+            return Err(self.in_doubt(error));
+        }
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+
+    /// The error of a call of which an earlier reply may be lost.
+    pub(crate) fn in_doubt(&self, error: Error) -> Error {
+        match self.lost {
+            Some(_) => error.with_outcome(Outcome::Unknown),
+            None => error,
+        }
+    }
+}
+
+/// A pause that doubles with each failure, and is somewhere between its half and its whole.
+fn pause(first: Duration, longest: Duration, failures: u32) -> Duration {
+    let whole = first.saturating_mul(1 << failures.min(16)).min(longest);
+    // The keys of a new `RandomState` are random, and with them the hash of anything.
+    let percent = u32::try_from(RandomState::new().hash_one(failures) % 51).unwrap_or(0);
+    whole * (50 + percent) / 100
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_the_longest_and_stay() {
+        let pauses: Vec<_> = (0..40)
+            .map(|failures| pause(FIRST_PAUSE, LONGEST_PAUSE, failures))
+            .collect();
+        assert!(pauses[0] <= FIRST_PAUSE && pauses[0] >= FIRST_PAUSE / 2);
+        assert!(
+            pauses[8..]
+                .iter()
+                .all(|pause| (LONGEST_PAUSE / 2..=LONGEST_PAUSE).contains(pause))
+        );
+    }
+}
