@@ -85,22 +85,26 @@ impl Attempts {
     }
 
     /// Sends one request. Where it failed and may be sent again, waits until it is time to.
-    pub(crate) async fn send<T>(
+    pub(crate) fn send<T: Send>(
         &mut self,
         request: impl Future<Output = Result<T, Failure>> + Send,
-    ) -> Result<Sent<T>> {
-        let until = self.deadline.min(Instant::now() + self.patience.attempt);
-        let failure = match tokio::time::timeout_at(until, request).await {
-            Ok(Ok(answer)) => return Ok(Sent::Answered(answer)),
-            Ok(Err(failure)) => failure,
-            Err(_elapsed) => classify::timed_out(),
-        };
-        self.failed(failure).await?;
-        Ok(Sent::Again)
+    ) -> impl Future<Output = Result<Sent<T>>> + Send {
+        // The stubs' are kilobytes; each future around one would be as large.
+        let request = Box::pin(request);
+        async move {
+            let until = self.deadline.min(Instant::now() + self.patience.attempt);
+            let failure = match tokio::time::timeout_at(until, request).await {
+                Ok(Ok(answer)) => return Ok(Sent::Answered(answer)),
+                Ok(Err(failure)) => failure,
+                Err(_elapsed) => classify::timed_out(),
+            };
+            self.failed(failure).await?;
+            Ok(Sent::Again)
+        }
     }
 
     /// Sends a request until it is answered.
-    pub(crate) async fn answer<T, F>(&mut self, mut request: impl FnMut() -> F) -> Result<T>
+    pub(crate) async fn answer<T: Send, F>(&mut self, mut request: impl FnMut() -> F) -> Result<T>
     where
         F: Future<Output = Result<T, Failure>> + Send,
     {
@@ -136,6 +140,15 @@ impl Attempts {
             ),
             None => error,
         }
+    }
+
+    /// Waits for a turn, as long as the call has time. Nothing of it has been sent.
+    pub(crate) async fn wait_for<T>(&self, turn: impl Future<Output = T>) -> Result<T> {
+        let turn = tokio::time::timeout_at(self.deadline, turn).await;
+        turn.map_err(|_elapsed| {
+            Error::new(ErrorKind::Unavailable)
+                .with_message("others wrote at this key, until the time was over")
+        })
     }
 
     /// The condition failed, but by now it would hold: others are at the same key. Waits a little.

@@ -13,6 +13,7 @@ use crate::attempts::Patience;
 use crate::credentials::{Identity, with_cryptography};
 use crate::store::{BigtableStore, Shared, named};
 use crate::transport::{Servers, Transport};
+use crate::turns::Turns;
 use crate::{DEFAULT_TABLE, EMULATOR_HOST};
 
 const DATA_ENDPOINT: &str = "https://bigtable.googleapis.com";
@@ -161,23 +162,22 @@ impl BigtableBuilder {
             None if !is_given => of_environment().filter(|address| !address.is_empty()),
             emulator => emulator,
         };
-        let (data, admin, identity) = match emulator {
-            Some(address) => {
-                let url = emulator_url(&address)?;
-                (url.clone(), url, Identity::Nobody)
-            }
-            None => {
-                let (data, admin) = match self.endpoint {
-                    Some(endpoint) => (secured(&endpoint)?, secured(&endpoint)?),
-                    None => (DATA_ENDPOINT.to_owned(), ADMIN_ENDPOINT.to_owned()),
-                };
-                with_cryptography();
-                let identity = match self.credentials {
-                    Some(credentials) => Identity::Somebody(credentials),
-                    None => Identity::application_default()?,
-                };
-                (data, admin, identity)
-            }
+        let (data, admin, identity) = if let Some(address) = emulator {
+            let url = emulator_url(&address)?;
+            (url.clone(), url, Identity::Nobody)
+        } else {
+            let (data, admin) = if let Some(endpoint) = self.endpoint {
+                let endpoint = secured(endpoint)?;
+                (endpoint.clone(), endpoint)
+            } else {
+                (DATA_ENDPOINT.to_owned(), ADMIN_ENDPOINT.to_owned())
+            };
+            with_cryptography();
+            let identity = match self.credentials {
+                Some(credentials) => Identity::Somebody(credentials),
+                None => Identity::application_default()?,
+            };
+            (data, admin, identity)
         };
         let servers = Servers {
             data,
@@ -192,6 +192,7 @@ impl BigtableBuilder {
             address: self.address,
             clock: self.clock,
             patience: self.patience,
+            turns: Turns::default(),
         })
     }
 }
@@ -209,9 +210,9 @@ fn emulator_url(address: &str) -> Result<String> {
 }
 
 /// A token is for nobody else's eyes.
-fn secured(endpoint: &str) -> Result<String> {
+fn secured(endpoint: String) -> Result<String> {
     if endpoint.starts_with("https://") {
-        return Ok(endpoint.to_owned());
+        return Ok(endpoint);
     }
     Err(Error::new(ErrorKind::Configuration).with_message(
         "an endpoint is a URL with `https://`: without TLS, everybody on the way could read the token",
@@ -253,9 +254,9 @@ mod tests {
 
     #[test]
     fn a_token_is_not_sent_in_the_clear() {
-        let error = secured("http://bigtable.example.com").unwrap_err();
+        let error = secured("http://bigtable.example.com".to_owned()).unwrap_err();
         assert_eq!(*error.kind(), ErrorKind::Configuration);
         assert!(error.to_string().contains("TLS"), "{error}");
-        secured("https://bigtable.example.com").unwrap();
+        secured("https://bigtable.example.com".to_owned()).unwrap();
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn record(key: Key, row: &Row, now: Timestamp) -> Result<Option<Recor
         key,
         version: version(row, RECORD)?,
         etag: etag(row)?,
-        expire_at: layout::expire_at(cell.time).ok_or_else(|| wrong(VERSION))?,
+        expire_at: layout::expire_at(cell.time).map_err(|_| wrong(VERSION))?,
         data: value(row, RECORD, DATA)?,
     }))
 }

@@ -55,7 +55,11 @@ impl Shared {
         };
         let mut attempts = self.attempts(Resend::Never);
         let mut adds_in_place = expire_at.is_none() && i32::try_from(delta).is_ok();
+        let mut turn = None;
         loop {
+            if !adds_in_place && turn.is_none() {
+                turn = Some(attempts.wait_for(self.turns.turn(&increment.row)).await?);
+            }
             let now = self.now();
             let sent = if adds_in_place {
                 match self.add(&mut attempts, &increment, now).await? {

@@ -13,7 +13,7 @@
 //! The time of a record's cells is when it expires, in microseconds; so what is live is a range of times, which the
 //! server filters by, and what has been dead for a day is what its garbage collection finds older than that.
 
-use changestore_core::{ChangeKey, Key, Timestamp};
+use changestore_core::{ChangeKey, Key, Result, Timestamp};
 
 /// The family of claims; its cells have no time of their own.
 pub(crate) const CLAIM: &str = "c";
@@ -76,10 +76,10 @@ pub(crate) fn first_live_time(now: Timestamp) -> i64 {
 }
 
 /// When something expires that has cells of this time; none if it never does.
-pub(crate) fn expire_at(cell_time: i64) -> Option<Option<Timestamp>> {
+pub(crate) fn expire_at(cell_time: i64) -> Result<Option<Timestamp>> {
     match cell_time / MICROS {
-        NEVER_MILLIS => Some(None),
-        millis => Timestamp::from_millis(millis).ok().map(Some),
+        NEVER_MILLIS => Ok(None),
+        millis => Timestamp::from_millis(millis).map(Some),
     }
 }
 
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn what_expires_latest_is_told_from_what_never_does() {
         for time in [None, Some(Timestamp::MAX), Some(Timestamp::EPOCH)] {
-            assert_eq!(expire_at(cell_time(time)), Some(time));
+            assert_eq!(expire_at(cell_time(time)).unwrap(), time);
             let expiry = Expiry::new(Holding::Record, time);
             assert_eq!(expiry.expire_at(), time);
         }

@@ -21,6 +21,7 @@ pub mod schema;
 mod store;
 mod table;
 mod transport;
+mod turns;
 
 pub use builder::BigtableBuilder;
 pub use store::BigtableStore;

@@ -118,7 +118,7 @@ impl Merger {
             return Err(Malformed("a row that ends within a cell"));
         }
         match self.cell.take() {
-            Some(cell) => self.go_on(cell, chunk, is_split)?,
+            Some(cell) => self.go_on(cell, &chunk, is_split)?,
             None => self.begin(chunk, is_split)?,
         }
         if !commits {
@@ -189,7 +189,7 @@ impl Merger {
     fn go_on(
         &mut self,
         mut cell: PartialCell,
-        chunk: CellChunk,
+        chunk: &CellChunk,
         is_split: bool,
     ) -> Result<(), Malformed> {
         let names_a_cell =

@@ -60,6 +60,11 @@ impl Shared {
     async fn written(&self, put: &Put<'_>) -> Result<(Version, Etag)> {
         let mut attempts = self.attempts(Resend::Recognizes);
         let is_unconditional = *put.condition == Condition::None;
+        let _turn = if is_unconditional {
+            Some(attempts.wait_for(self.turns.turn(&put.row)).await?)
+        } else {
+            None
+        };
         let mut target = Target::of(put.condition);
         let mut was_refused = false;
         // What an attempt was to write over whose reply was lost.

@@ -78,18 +78,17 @@ impl Scan {
         filter: RowFilter,
         rows: &mut Vec<Row>,
     ) -> Result<(), Failure> {
-        let stream = match &mut self.stream {
-            Some(stream) => stream,
-            None => {
-                self.go_on_behind();
-                if self.is_at_end {
-                    return Ok(());
-                }
-                let request = self.request(shared, filter);
-                let deadline = shared.patience.operation;
-                let stream = shared.transport.read_rows(request, deadline).await?;
-                self.stream.insert(stream)
+        let stream = if let Some(stream) = &mut self.stream {
+            stream
+        } else {
+            self.go_on_behind();
+            if self.is_at_end {
+                return Ok(());
             }
+            let request = self.request(shared, filter);
+            let deadline = shared.patience.operation;
+            let stream = shared.transport.read_rows(request, deadline).await?;
+            self.stream.insert(stream)
         };
         match stream.message().await {
             Ok(Some(message)) => self.merger.push(message, rows).map_err(classify::malformed),

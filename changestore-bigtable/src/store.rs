@@ -13,6 +13,7 @@ use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
 use crate::address::Address;
 use crate::attempts::{Attempts, Patience, Resend, Sent};
 use crate::transport::Transport;
+use crate::turns::Turns;
 use crate::{BACKEND, BigtableBuilder};
 
 /// Both contracts in one table of Bigtable. Clones are the same store.
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) table: String,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) patience: Patience,
+    /// Whose turn it is at a document's key.
+    pub(crate) turns: Turns,
 }
 
 /// What is done to a row, and whether where the predicate matches or where it does not.

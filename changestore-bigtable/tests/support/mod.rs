@@ -1,6 +1,10 @@
 //! Servers and stores for the tests of this crate.
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub(crate) mod proxy;
+pub(crate) mod secured;
+pub(crate) mod wire;
+
 use std::env;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
