@@ -123,6 +123,20 @@ impl BigtableBuilder {
         self
     }
 
+    /// Whether all names can be.
+    ///
+    /// # Errors
+    /// [`Configuration`](ErrorKind::Configuration) if one cannot.
+    pub fn check(&self) -> Result<()> {
+        self.address.check()?;
+        let emulator = self.emulator.as_deref().map(emulator_url).transpose();
+        let endpoint = self.endpoint.clone().map(secured).transpose();
+        emulator
+            .and(endpoint)
+            .map(drop)
+            .map_err(|error| named(error, Operation::Open))
+    }
+
     /// Makes the store and sees that it can be used: that the table is there with its families, and that the app
     /// profile allows single-row transactions. A right to look that is lacking is not in the way.
     ///
@@ -144,7 +158,7 @@ impl BigtableBuilder {
     /// [`Configuration`](ErrorKind::Configuration) for names and endpoints that cannot be, and without a runtime;
     /// [`PermissionDenied`](ErrorKind::PermissionDenied) if the application default credentials cannot be loaded.
     pub fn connect(self) -> Result<BigtableStore> {
-        self.address.check()?;
+        self.check()?;
         let shared = self
             .shared()
             .map_err(|error| named(error, Operation::Open))?;

@@ -2,6 +2,8 @@
 //!
 //! A backend is one module here and one line in [`BACKENDS`].
 
+#[cfg(feature = "bigtable")]
+mod bigtable;
 #[cfg(feature = "dynamodb")]
 mod dynamodb;
 mod mem;
@@ -33,6 +35,8 @@ static BACKENDS: &[&dyn Backend] = &[
     &mysql::MySql,
     #[cfg(feature = "dynamodb")]
     &dynamodb::Dynamo,
+    #[cfg(feature = "bigtable")]
+    &bigtable::Bigtable,
     &mem::Mem,
 ];
 
@@ -180,6 +184,7 @@ impl FromStr for StoreUrl {
             let known = known.join(":, ");
             let not_by_default = match scheme {
                 "dynamodb" => "; with the feature `dynamodb` it has",
+                "bigtable" => "; with the feature `bigtable` it has",
                 _ => "",
             };
             return Err(format!(
@@ -225,6 +230,7 @@ fn lacks_its_colon(text: &str) -> Option<&'static str> {
         "postgres" | "postgresql" => Some("postgres://USER@HOST/DATABASE"),
         "mysql" | "mariadb" => Some("mysql://USER@HOST/DATABASE"),
         "dynamodb" | "dynamo" => Some("dynamodb://TABLE"),
+        "bigtable" => Some("bigtable://PROJECT/INSTANCE/TABLE"),
         _ => None,
     }
 }

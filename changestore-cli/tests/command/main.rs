@@ -1,5 +1,7 @@
 //! The binary as users run it: arguments in; exit status, stdout and stderr out.
 
+#[cfg(feature = "bigtable")]
+mod bigtable;
 mod changes;
 mod claims;
 mod contract;

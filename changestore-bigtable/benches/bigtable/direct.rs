@@ -1,0 +1,228 @@
+//! The same requests as the store's, made with the stubs: keys, cells, filters and conditions of the same size.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use changestore_core::Etag;
+use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::bigtable_client::BigtableClient;
+use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::mutation::{
+    DeleteFromRow, Mutation as Kind, SetCell,
+};
+use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::read_modify_write_rule::Rule;
+use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_filter::{Chain, Filter};
+use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_range::{EndKey, StartKey};
+use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
+    CheckAndMutateRowRequest, ColumnRange, Mutation, ReadModifyWriteRowRequest,
+    ReadModifyWriteRule, ReadRowsRequest, RowFilter, RowRange, RowSet, TimestampRange,
+    column_range,
+};
+use tonic::transport::{Channel, Endpoint};
+
+use super::Operation::{self, Create, Get, GetByUri, Increment, Put, PutIfAbsent};
+use super::{DATA, nth, support};
+
+/// When something expires that never does, as a cell's time.
+const NEVER: i64 = 253_402_300_800_000_000;
+const NOW: i64 = 1_800_000_000_000_000;
+
+pub(crate) struct Direct {
+    channels: Vec<Channel>,
+    next: AtomicUsize,
+    table: String,
+}
+
+impl Direct {
+    pub(crate) fn new(address: &str, table: &str, channels: usize) -> Self {
+        let endpoint = Endpoint::from_shared(format!("http://{address}"))
+            .expect("an address")
+            .tcp_nodelay(true);
+        let (project, instance) = (support::PROJECT, support::INSTANCE);
+        Self {
+            channels: (0..channels).map(|_| endpoint.connect_lazy()).collect(),
+            next: AtomicUsize::new(0),
+            table: format!("projects/{project}/instances/{instance}/tables/{table}"),
+        }
+    }
+
+    pub(crate) async fn run(&self, operation: Operation, number: usize) {
+        let row = |key: String| Bytes::from(key.into_bytes());
+        match operation {
+            Create => {
+                let token = Etag::unique();
+                let cells = [
+                    ("metadata", b"{}".to_vec()),
+                    ("created_at", vec![0; 8]),
+                    ("updated_at", vec![0; 8]),
+                    ("version", 1_i64.to_be_bytes().to_vec()),
+                    ("create_token", token.as_str().into()),
+                ];
+                let cells = cells.map(|(column, value)| set("c", column, 0, value));
+                let key = row(format!("direct\0curi{number}\0request"));
+                let absent = chain([column("c", "version"), latest()]);
+                assert!(!self.check(key, absent, vec![], cells.into()).await);
+            }
+            GetByUri => {
+                let prefix = format!("shared\0c{}\0", nth(number));
+                let end = prefix.replace(&nth(number), &(nth(number) + "\u{1}"));
+                let range = RowRange {
+                    start_key: Some(StartKey::StartKeyClosed(row(prefix))),
+                    end_key: Some(EndKey::EndKeyOpen(row(end))),
+                };
+                let rows = RowSet {
+                    row_keys: vec![],
+                    row_ranges: vec![range],
+                };
+                let found = self.read(rows, chain([family("c"), latest()])).await;
+                assert!(found > 0);
+            }
+            Get => {
+                let found = self.get("shared", &nth(number)).await;
+                assert!(found > 0);
+            }
+            PutIfAbsent => {
+                let key = row(format!("direct\0dnew{number}"));
+                let absent = chain([column("k", "expiry"), latest()]);
+                assert!(!self.check(key, absent, vec![], record()).await);
+            }
+            Put => {
+                let sk = nth(number);
+                self.get("direct", &sk).await;
+                let key = row(format!("direct\0d{sk}"));
+                let live = chain([column("r", "etag"), latest(), live()]);
+                self.check(key, live, record(), record()).await;
+            }
+            Increment => {
+                let add = |column: &'static str, amount| ReadModifyWriteRule {
+                    family_name: "k".to_owned(),
+                    column_qualifier: Bytes::from_static(column.as_bytes()),
+                    rule: Some(Rule::IncrementAmount(amount)),
+                };
+                let number = number % super::RECORDS;
+                let request = ReadModifyWriteRowRequest {
+                    table_name: self.table.clone(),
+                    row_key: row(format!("shared\0dcounter{number}")),
+                    rules: vec![add("expiry", 0), add("count", 1)],
+                    ..ReadModifyWriteRowRequest::default()
+                };
+                let answer = self.client().read_modify_write_row(request).await;
+                assert!(answer.expect("a number").into_inner().row.is_some());
+            }
+        }
+    }
+
+    fn client(&self) -> BigtableClient<Channel> {
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        BigtableClient::new(self.channels[next % self.channels.len()].clone())
+    }
+
+    async fn get(&self, pk: &str, sk: &str) -> usize {
+        let rows = RowSet {
+            row_keys: vec![Bytes::from(format!("{pk}\0d{sk}").into_bytes())],
+            row_ranges: vec![],
+        };
+        self.read(rows, chain([family("r"), latest(), live()]))
+            .await
+    }
+
+    /// How many bytes came.
+    async fn read(&self, rows: RowSet, filter: RowFilter) -> usize {
+        let request = ReadRowsRequest {
+            table_name: self.table.clone(),
+            rows: Some(rows),
+            filter: Some(filter),
+            ..ReadRowsRequest::default()
+        };
+        let answer = self.client().read_rows(request).await;
+        let mut stream = answer.expect("rows").into_inner();
+        let mut bytes = 0;
+        while let Some(message) = stream.message().await.expect("a message") {
+            bytes += message
+                .chunks
+                .iter()
+                .map(|chunk| chunk.value.len())
+                .sum::<usize>();
+        }
+        bytes
+    }
+
+    async fn check(
+        &self,
+        row_key: Bytes,
+        predicate: RowFilter,
+        true_mutations: Vec<Mutation>,
+        false_mutations: Vec<Mutation>,
+    ) -> bool {
+        let request = CheckAndMutateRowRequest {
+            table_name: self.table.clone(),
+            row_key,
+            predicate_filter: Some(predicate),
+            true_mutations,
+            false_mutations,
+            ..CheckAndMutateRowRequest::default()
+        };
+        let answer = self.client().check_and_mutate_row(request).await;
+        answer.expect("a write").into_inner().predicate_matched
+    }
+}
+
+fn record() -> Vec<Mutation> {
+    let etag = format!("1-{}", Etag::unique());
+    vec![
+        Mutation {
+            mutation: Some(Kind::DeleteFromRow(DeleteFromRow {})),
+        },
+        set("r", "data", NEVER, DATA.to_vec()),
+        set("r", "version", NEVER, 1_i64.to_be_bytes().to_vec()),
+        set("r", "etag", NEVER, etag.into_bytes()),
+        set("k", "expiry", NEVER, (NEVER / 250).to_be_bytes().to_vec()),
+    ]
+}
+
+fn set(family: &str, column: &'static str, time: i64, value: Vec<u8>) -> Mutation {
+    Mutation {
+        mutation: Some(Kind::SetCell(SetCell {
+            family_name: family.to_owned(),
+            column_qualifier: Bytes::from_static(column.as_bytes()),
+            timestamp_micros: time,
+            value: value.into(),
+        })),
+    }
+}
+
+fn filter(filter: Filter) -> RowFilter {
+    RowFilter {
+        filter: Some(filter),
+    }
+}
+
+fn chain<const N: usize>(filters: [RowFilter; N]) -> RowFilter {
+    filter(Filter::Chain(Chain {
+        filters: filters.into(),
+    }))
+}
+
+fn family(family: &str) -> RowFilter {
+    filter(Filter::FamilyNameRegexFilter(family.to_owned()))
+}
+
+fn column(family: &str, column: &'static str) -> RowFilter {
+    let qualifier = Bytes::from_static(column.as_bytes());
+    filter(Filter::ColumnRangeFilter(ColumnRange {
+        family_name: family.to_owned(),
+        start_qualifier: Some(column_range::StartQualifier::StartQualifierClosed(
+            qualifier.clone(),
+        )),
+        end_qualifier: Some(column_range::EndQualifier::EndQualifierClosed(qualifier)),
+    }))
+}
+
+fn latest() -> RowFilter {
+    filter(Filter::CellsPerColumnLimitFilter(1))
+}
+
+fn live() -> RowFilter {
+    filter(Filter::TimestampRangeFilter(TimestampRange {
+        start_timestamp_micros: NOW,
+        end_timestamp_micros: 0,
+    }))
+}
