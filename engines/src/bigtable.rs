@@ -20,15 +20,14 @@ const SDK: &str = "/usr/lib/google-cloud-sdk";
 
 /// The package is Google's, from a repository that a machine may not have yet.
 const INSTALL: Install = Install::command(
-    "sh -ec 'as_root=$(command -v sudo || true); \
-     key=/usr/share/keyrings/cloud.google.asc; \
-     $as_root apt-get update -qq; \
-     $as_root apt-get install -y --no-install-recommends ca-certificates curl; \
-     curl -fsS https://packages.cloud.google.com/apt/doc/apt-key.gpg | $as_root tee $key >/dev/null; \
+    "as_root=$(command -v sudo || true) && key=/usr/share/keyrings/cloud.google.asc && \
+     $as_root apt-get update -qq && \
+     $as_root apt-get install -y --no-install-recommends ca-certificates curl && \
+     curl -fsS https://packages.cloud.google.com/apt/doc/apt-key.gpg | $as_root tee $key >/dev/null && \
      echo \"deb [signed-by=$key] https://packages.cloud.google.com/apt cloud-sdk main\" | \
-     $as_root tee /etc/apt/sources.list.d/google-cloud-sdk.list; \
-     $as_root apt-get update -qq; \
-     $as_root apt-get install -y --no-install-recommends google-cloud-cli-bigtable-emulator'",
+     $as_root tee /etc/apt/sources.list.d/google-cloud-sdk.list && \
+     $as_root apt-get update -qq && \
+     $as_root apt-get install -y --no-install-recommends google-cloud-cli-bigtable-emulator",
 );
 
 /// A machine with much to do is slow, and a port may be somebody else's who never answers.

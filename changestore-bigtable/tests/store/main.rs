@@ -53,6 +53,15 @@ impl Site {
         }
     }
 
+    /// Another store of the same table and behind the same proxy, as another process has one.
+    fn another(&self) -> BigtableStore {
+        let table = self.store.table().rsplit('/').next().unwrap();
+        support::builder(self.proxy.address(), table)
+            .with_clock(self.clock.clone())
+            .connect()
+            .unwrap()
+    }
+
     /// The same table without the proxy.
     fn direct(&self) -> BigtableStore {
         let table = self.store.table().rsplit('/').next().unwrap();
