@@ -46,19 +46,16 @@ impl Scan {
         }
     }
 
-    /// The next rows, at least one; none at the end. `filter` is asked for whenever a stream is begun.
+    /// The next rows, at least one; none at the end. Each stream that is begun has a filter of its time.
     pub(crate) async fn next(
         &mut self,
         shared: &Shared,
         attempts: &mut Attempts,
-        filter: impl Fn() -> RowFilter,
+        filter: impl Fn() -> RowFilter + Sync,
     ) -> Result<Vec<Row>> {
         while !self.is_over() {
             let mut rows = Vec::new();
-            if let Sent::Again = attempts
-                .send(self.step(shared, filter(), &mut rows))
-                .await?
-            {
+            if let Sent::Again = attempts.send(self.step(shared, &filter, &mut rows)).await? {
                 // What was begun is given up, perhaps in the middle of a row.
                 self.stream = None;
             }
@@ -75,7 +72,7 @@ impl Scan {
     async fn step(
         &mut self,
         shared: &Shared,
-        filter: RowFilter,
+        filter: impl Fn() -> RowFilter,
         rows: &mut Vec<Row>,
     ) -> Result<(), Failure> {
         let stream = if let Some(stream) = &mut self.stream {
@@ -85,7 +82,7 @@ impl Scan {
             if self.is_at_end {
                 return Ok(());
             }
-            let request = self.request(shared, filter);
+            let request = self.request(shared, filter());
             let deadline = shared.patience.operation;
             let stream = shared.transport.read_rows(request, deadline).await?;
             self.stream.insert(stream)
