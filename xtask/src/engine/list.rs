@@ -39,6 +39,7 @@ pub(crate) const BIGTABLE: Engine = Engine {
     variable: "CHANGESTORE_BIGTABLE_URL",
     given: "CHANGESTORE_BIGTABLE_URL",
     image: Some("bigtable"),
+    image_named_by: None,
     check: engines::bigtable::check,
     start: engines::bigtable::start,
 };
