@@ -139,7 +139,7 @@ fn main() {
         for tasks in [1, 32] {
             let [stubs, store] = measure(&runtime, &contenders, operation, tasks);
             proxy.seen();
-            runtime.block_on(all(&counted, operation, tasks, |done| {
+            runtime.block_on(all(&counted, operation, tasks, move |done| {
                 done < COUNTED / tasks
             }));
             let requests = number(proxy.seen().len()) / number(COUNTED / tasks * tasks);
