@@ -6,12 +6,6 @@ use http::{Extensions, HeaderMap};
 
 use crate::classify::{self, Failure};
 
-/// What a store may do with tables, and no more.
-const SCOPES: [&str; 2] = [
-    "https://www.googleapis.com/auth/bigtable.data",
-    "https://www.googleapis.com/auth/bigtable.admin.table",
-];
-
 /// Where the headers that say who asks come from.
 #[derive(Debug, Clone)]
 pub(crate) enum Identity {
@@ -25,7 +19,8 @@ impl Identity {
     /// The application default credentials: a service account's or user's file, or the machine's.
     pub(crate) fn application_default() -> Result<Self> {
         with_cryptography();
-        let found = Builder::default().with_scopes(SCOPES).build();
+        // Of the usual scope: a user who has signed in with `gcloud` has been granted no narrower one.
+        let found = Builder::default().build();
         found.map(Self::Somebody).map_err(|error| {
             Error::new(ErrorKind::PermissionDenied)
                 .with_message(

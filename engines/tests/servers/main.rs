@@ -24,7 +24,8 @@ const ENGINES: [(&str, Start); 3] = [
 ];
 
 /// Those that keep nothing, and that everybody may ask.
-const IN_MEMORY: [(&str, Start); 2] = [
+const IN_MEMORY: [(&str, Start); 3] = [
+    ("Bigtable emulator", engines::bigtable::start),
     ("dynoxide", engines::dynoxide::start),
     ("dynalite", engines::dynalite::start),
 ];
@@ -69,7 +70,7 @@ fn main() -> ExitCode {
     }
     for (engine, start) in IN_MEMORY {
         trials.push(Trial::test(
-            format!("{engine}::comes_and_goes"),
+            format!("{}::comes_and_goes", engine.replace(' ', "_")),
             move || {
                 let server = start()?;
                 assert!(server.version().starts_with(engine), "{server:?}");
