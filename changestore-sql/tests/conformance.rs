@@ -46,3 +46,4 @@ impl Harness for SqliteHarness {
 
 storetest::change_store_tests!(crate::SqliteHarness);
 storetest::document_store_tests!(crate::SqliteHarness);
+storetest::torture_tests!(crate::SqliteHarness);

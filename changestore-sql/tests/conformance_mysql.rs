@@ -10,6 +10,7 @@ use changestore_core::{ChangeStore, DocumentStore, ManualClock};
 use changestore_sql::{MySqlOptions, MySqlStore};
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Connection as _, raw_sql};
+use storetest::torture::faults::{NetworkHarness, Route};
 use storetest::{Fixture, Harness};
 
 #[derive(Debug)]
@@ -27,7 +28,15 @@ impl MySqlHarness {
             .expect("CHANGESTORE_MYSQL_URL names a database of a server that may be used for tests")
     }
 
-    async fn open(clock: &ManualClock) -> Tables {
+    /// The server's `host:port` in its URL.
+    fn address() -> String {
+        let url = Self::url();
+        let rest = url.split_once("://").expect("a URL").1;
+        let authority = rest.split(['/', '?']).next().expect("some");
+        authority.rsplit('@').next().expect("some").to_owned()
+    }
+
+    async fn open(clock: &ManualClock, route: Option<Route>) -> Tables {
         static CASES: AtomicUsize = AtomicUsize::new(0);
         let case = CASES.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("case_{:x}_{case}_", process::id());
@@ -37,6 +46,18 @@ impl MySqlHarness {
             .unwrap()
             .with_clock(clock.clone());
         MySqlStore::migrate_with(options.clone()).await.unwrap();
+        let options = match route {
+            None => options,
+            Some(route) => {
+                let url = Self::url().replace(&Self::address(), &route.address.to_string());
+                MySqlOptions::new(&url)
+                    .unwrap()
+                    .with_table_prefix(&prefix)
+                    .unwrap()
+                    .with_clock(clock.clone())
+                    .with_operation_timeout(route.patience)
+            }
+        };
         let store = MySqlStore::open_with(options).await.unwrap();
         Tables {
             store: Arc::new(store),
@@ -79,13 +100,42 @@ impl Harness for MySqlHarness {
     }
 
     async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
-        let tables = Self::open(&clock).await;
+        let tables = Self::open(&clock, None).await;
         let store = Arc::clone(&tables.store);
         Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(tables.drop())
     }
 
     async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
-        let tables = Self::open(&clock).await;
+        let tables = Self::open(&clock, None).await;
+        let store = Arc::clone(&tables.store);
+        Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(tables.drop())
+    }
+}
+
+#[async_trait]
+impl NetworkHarness for MySqlHarness {
+    fn server(&self) -> String {
+        Self::address()
+    }
+
+    async fn changes_over(
+        &self,
+        route: Route,
+        _namespace: &str,
+        clock: ManualClock,
+    ) -> Fixture<dyn ChangeStore> {
+        let tables = Self::open(&clock, Some(route)).await;
+        let store = Arc::clone(&tables.store);
+        Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(tables.drop())
+    }
+
+    async fn documents_over(
+        &self,
+        route: Route,
+        _namespace: &str,
+        clock: ManualClock,
+    ) -> Fixture<dyn DocumentStore> {
+        let tables = Self::open(&clock, Some(route)).await;
         let store = Arc::clone(&tables.store);
         Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(tables.drop())
     }
@@ -96,6 +146,14 @@ storetest::change_store_tests!(
     #[ignore = "needs MySQL or MariaDB; run cargo xtask conformance"]
 );
 storetest::document_store_tests!(
+    crate::MySqlHarness,
+    #[ignore = "needs MySQL or MariaDB; run cargo xtask conformance"]
+);
+storetest::torture_tests!(
+    crate::MySqlHarness,
+    #[ignore = "needs MySQL or MariaDB; run cargo xtask conformance"]
+);
+storetest::fault_tests!(
     crate::MySqlHarness,
     #[ignore = "needs MySQL or MariaDB; run cargo xtask conformance"]
 );

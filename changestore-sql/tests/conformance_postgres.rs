@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use changestore_core::{ChangeStore, DocumentStore, ManualClock};
 use changestore_sql::{PostgresOptions, PostgresStore};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
+use storetest::torture::faults::{NetworkHarness, Route};
 use storetest::{Fixture, Harness};
 
 const URL: &str = "CHANGESTORE_POSTGRES_URL";
@@ -24,9 +25,17 @@ async fn connect() -> PgConnection {
     PgConnection::connect(&url()).await.unwrap()
 }
 
+/// The server's `host:port` in a URL.
+fn address(url: &str) -> &str {
+    let rest = url.split_once("://").expect("a URL").1;
+    let authority = rest.split(['/', '?']).next().expect("some");
+    authority.rsplit('@').next().expect("some")
+}
+
 /// A store in a new schema, and what drops the schema again.
 async fn open(
     clock: &ManualClock,
+    route: Option<Route>,
 ) -> (Arc<PostgresStore>, impl Future<Output = ()> + Send + use<>) {
     static CASES: AtomicUsize = AtomicUsize::new(0);
     let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -40,6 +49,19 @@ async fn open(
         .with_schema(&schema)
         .unwrap();
     PostgresStore::migrate_with(options.clone()).await.unwrap();
+    let options = match route {
+        None => options,
+        Some(route) => {
+            let url = url().replace(address(&url()), &route.address.to_string());
+            PostgresOptions::new(&url)
+                .unwrap()
+                .with_clock(clock.clone())
+                .with_connections(4)
+                .with_schema(&schema)
+                .unwrap()
+                .with_operation_timeout(route.patience)
+        }
+    };
     let store = Arc::new(PostgresStore::open_with(options).await.unwrap());
     let closing = Arc::clone(&store);
     let cleanup = async move {
@@ -71,12 +93,39 @@ impl Harness for PostgresHarness {
     }
 
     async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
-        let (store, cleanup) = open(&clock).await;
+        let (store, cleanup) = open(&clock, None).await;
         Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
     }
 
     async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
-        let (store, cleanup) = open(&clock).await;
+        let (store, cleanup) = open(&clock, None).await;
+        Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
+    }
+}
+
+#[async_trait]
+impl NetworkHarness for PostgresHarness {
+    fn server(&self) -> String {
+        address(&url()).to_owned()
+    }
+
+    async fn changes_over(
+        &self,
+        route: Route,
+        _namespace: &str,
+        clock: ManualClock,
+    ) -> Fixture<dyn ChangeStore> {
+        let (store, cleanup) = open(&clock, Some(route)).await;
+        Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
+    }
+
+    async fn documents_over(
+        &self,
+        route: Route,
+        _namespace: &str,
+        clock: ManualClock,
+    ) -> Fixture<dyn DocumentStore> {
+        let (store, cleanup) = open(&clock, Some(route)).await;
         Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
     }
 }
@@ -86,6 +135,14 @@ storetest::change_store_tests!(
     #[ignore = "needs CHANGESTORE_POSTGRES_URL; run cargo xtask conformance"]
 );
 storetest::document_store_tests!(
+    crate::PostgresHarness,
+    #[ignore = "needs CHANGESTORE_POSTGRES_URL; run cargo xtask conformance"]
+);
+storetest::torture_tests!(
+    crate::PostgresHarness,
+    #[ignore = "needs CHANGESTORE_POSTGRES_URL; run cargo xtask conformance"]
+);
+storetest::fault_tests!(
     crate::PostgresHarness,
     #[ignore = "needs CHANGESTORE_POSTGRES_URL; run cargo xtask conformance"]
 );

@@ -1,4 +1,4 @@
-//! The conformance suite on the store in memory.
+//! The conformance suite and the torture tests on the store in memory.
 
 use std::sync::Arc;
 
@@ -31,3 +31,4 @@ impl Harness for MemHarness {
 
 storetest::change_store_tests!(crate::MemHarness);
 storetest::document_store_tests!(crate::MemHarness);
+storetest::torture_tests!(crate::MemHarness);

@@ -12,6 +12,8 @@ mod race;
 pub mod report;
 mod run;
 mod texts;
+#[cfg(feature = "torture")]
+pub mod torture;
 
 pub use cases::CaseName;
 pub use harness::{Fixture, Harness};

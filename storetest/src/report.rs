@@ -59,12 +59,18 @@ pub(crate) fn is_wanted() -> bool {
     std::env::var_os(PATH_VARIABLE).is_some()
 }
 
-/// Appends a line; one write, so that processes side by side do not mix theirs.
+/// Appends a case.
 pub(crate) fn append(report: &CaseReport) {
-    let Some(path) = std::env::var_os(PATH_VARIABLE) else {
+    append_line(PATH_VARIABLE, &report.to_json());
+}
+
+/// Appends a line to the file that the variable names, if it names one; one write, so that processes side by side do
+/// not mix theirs.
+pub(crate) fn append_line(variable: &str, line: &Value) {
+    let Some(path) = std::env::var_os(variable) else {
         return;
     };
-    let line = format!("{}\n", report.to_json());
+    let line = format!("{line}\n");
     let written = OpenOptions::new()
         .create(true)
         .append(true)
@@ -72,8 +78,8 @@ pub(crate) fn append(report: &CaseReport) {
         .and_then(|mut file| file.write_all(line.as_bytes()));
     written.unwrap_or_else(|error| {
         panic!(
-            "{PATH_VARIABLE}: {} cannot be written: {error}",
-            path.display()
+            "{variable}: {} cannot be written: {error}",
+            Path::new(&path).display()
         )
     });
 }
@@ -83,20 +89,24 @@ pub(crate) fn append(report: &CaseReport) {
 /// # Errors
 /// Those of the file, and `InvalidData` for a line that is none of a report's.
 pub fn read(path: &Path) -> io::Result<Vec<CaseReport>> {
+    read_lines(path, CaseReport::from_json)
+}
+
+pub(crate) fn read_lines<T>(
+    path: &Path,
+    parse: impl Fn(&Value) -> Option<T>,
+) -> io::Result<Vec<T>> {
     let text = std::fs::read_to_string(path)?;
     text.lines()
         .enumerate()
         .map(|(at, line)| {
             let value = serde_json::from_str(line).ok();
-            value
-                .as_ref()
-                .and_then(CaseReport::from_json)
-                .ok_or_else(|| {
-                    io::Error::new(
-                        io::ErrorKind::InvalidData,
-                        format!("line {} is no case", at + 1),
-                    )
-                })
+            value.as_ref().and_then(&parse).ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("line {} is none of a report's", at + 1),
+                )
+            })
         })
         .collect()
 }

@@ -11,7 +11,7 @@ use crate::harness::{Fixture, Harness};
 use crate::report::{self, CaseReport};
 
 /// 2026-11-30T00:00:00Z: where every case's clock starts.
-const START_MILLIS: i64 = 1_795_996_800_000;
+pub(crate) const START_MILLIS: i64 = 1_795_996_800_000;
 
 /// A case that takes longer hangs: on a lock that a dropped future has kept, or in a retry loop. It
 /// fails by its name then, where it would have stopped the whole run.

@@ -3,11 +3,13 @@
 mod backends;
 mod bench;
 mod ci;
+mod columns;
 mod conformance;
 mod engine;
 mod process;
 mod tidy;
 mod tools;
+mod torture;
 mod with;
 
 use std::process::ExitCode;
@@ -30,6 +32,11 @@ enum Command {
     /// Fails if a case fails, or if one was not executed on a backend. The same is written to
     /// target/conformance/report.json and target/conformance/report.html.
     Conformance(conformance::Arguments),
+    /// Torture every backend for minutes: random programs, concurrent histories, faults of the network.
+    ///
+    /// Prints what was done and found. Fails if an acknowledged write is gone, an outcome is wrong or something
+    /// panics. `conformance` does the same for seconds.
+    Torture(torture::Arguments),
     /// Check what no compiler checks: contract, dependencies, docs, tables.
     Tidy(tidy::Arguments),
     /// Run the benchmarks; each prints ratios that were measured side by side.
@@ -58,6 +65,7 @@ fn run() -> Result<()> {
     std::env::set_current_dir(process::workspace_root())?;
     match Arguments::parse().command {
         Command::Conformance(arguments) => conformance::run(&arguments),
+        Command::Torture(arguments) => torture::run(&arguments),
         Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::With(arguments) => with::run(&arguments),

@@ -185,7 +185,7 @@ fn header<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
 }
 
 /// An error as DynamoDB answers it.
-fn error(status: u16, code: &str, message: &str) -> Vec<u8> {
+pub(crate) fn error(status: u16, code: &str, message: &str) -> Vec<u8> {
     let body =
         format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"{message}"}}"#);
     format!(

@@ -51,3 +51,4 @@ impl Harness for RedbHarness {
 
 storetest::change_store_tests!(crate::RedbHarness);
 storetest::document_store_tests!(crate::RedbHarness);
+storetest::torture_tests!(crate::RedbHarness);

@@ -3,28 +3,12 @@
 use std::fmt::Write as _;
 
 use super::outcome::{BackendOutcome, CONTRACTS, Report, Status, Tally};
+use crate::columns;
 
 pub(super) fn render(report: &Report) -> String {
     let mut rows = vec![header()];
     rows.extend(report.outcomes.iter().map(row));
-    let widths: Vec<usize> = (0..rows[0].len())
-        .map(|column| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"));
-        let line = cells.collect::<Vec<_>>().join("   ");
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    columns::render(&rows)
 }
 
 fn header() -> Vec<String> {

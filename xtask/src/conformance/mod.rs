@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::backends::{Backend, Row};
 use crate::engine::{Fleet, Options, Running};
 use crate::process::{cargo, command_line};
+use crate::torture;
 use outcome::{BackendOutcome, Report, Status};
 
 /// Where the reports go, below the workspace.
@@ -69,6 +70,8 @@ pub(crate) fn run_on(fleet: &Fleet, arguments: &Arguments) -> Result<()> {
     )?;
 
     println!("\n{}", matrix::render(&report));
+    let tortured = report.outcomes.iter().filter_map(BackendOutcome::torture);
+    println!("{}", torture::render(tortured));
     println!("{FOLDER}/report.html shows each case; report.json is for machines.");
     let faults = report.faults();
     if !faults.is_empty() {
@@ -86,7 +89,9 @@ fn run_row(row: Row, server: Option<&Running>, folder: &Path) -> Result<Status> 
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
+    let torture = torture::Place::new(folder, row)?;
     let mut command = cargo(["test", "--locked"]);
+    torture.set(&mut command);
     command
         .args(row.backend.test_arguments())
         .args(["--", "--include-ignored"])
@@ -110,6 +115,7 @@ fn run_row(row: Row, server: Option<&Running>, folder: &Path) -> Result<Status> 
     let failed_otherwise = !output.status.success() && cases.iter().all(|case| case.passed);
     Ok(Status::ran(
         cases,
+        torture.outcome(row)?,
         failed_otherwise.then(|| output.status.to_string()),
         server.map_or("", |server| server.place.describe()),
     ))

@@ -9,6 +9,7 @@ use storetest::CaseName;
 use storetest::report::CaseReport;
 
 use crate::backends::Row;
+use crate::torture;
 
 /// The contracts, with the cases of each.
 pub(super) const CONTRACTS: [(&str, &str, &[CaseName]); 2] = [
@@ -40,6 +41,8 @@ pub(super) enum Status {
         engine: String,
         /// By the case's whole name.
         cases: BTreeMap<String, CaseReport>,
+        /// The torture tests, for some seconds each.
+        torture: torture::Outcome,
         /// A failure that no case has reported, such as a build that failed or a killed process.
         failure: Option<String>,
     },
@@ -66,7 +69,12 @@ impl Tally {
 
 impl Status {
     /// `place` is where the engine runs, if that is not the test's process.
-    pub(super) fn ran(reports: Vec<CaseReport>, failure: Option<String>, place: &str) -> Self {
+    pub(super) fn ran(
+        reports: Vec<CaseReport>,
+        torture: torture::Outcome,
+        failure: Option<String>,
+        place: &str,
+    ) -> Self {
         let mut engine = reports
             .first()
             .map_or_else(|| "unknown".to_owned(), |case| case.engine.clone());
@@ -80,6 +88,7 @@ impl Status {
         Self::Ran {
             engine,
             cases,
+            torture,
             failure,
         }
     }
@@ -108,12 +117,25 @@ impl BackendOutcome {
         Some(tally)
     }
 
+    /// What the torture tests did; none if nothing ran.
+    pub(super) fn torture(&self) -> Option<&torture::Outcome> {
+        match &self.status {
+            Status::Ran { torture, .. } => Some(torture),
+            _ => None,
+        }
+    }
+
     fn faults(&self) -> Vec<String> {
         let name = self.row.name();
-        let (cases, failure) = match &self.status {
+        let (cases, torture, failure) = match &self.status {
             Status::NotRun => return Vec::new(),
             Status::Unreachable(why) => return vec![format!("{name}: not reachable: {why}")],
-            Status::Ran { cases, failure, .. } => (cases, failure),
+            Status::Ran {
+                cases,
+                torture,
+                failure,
+                ..
+            } => (cases, torture, failure),
         };
         let mut faults: Vec<_> = failure
             .iter()
@@ -140,6 +162,7 @@ impl BackendOutcome {
                     .map(|case| format!("{name}: {case} was not executed")),
             ),
         }
+        faults.extend(torture.faults());
         // A case that is in no list would be tested by nobody else.
         faults.extend(
             cases
@@ -190,6 +213,7 @@ impl Report {
                     engine,
                     cases,
                     failure,
+                    ..
                 } => (engine, cases, failure),
             };
             let contracts = CONTRACTS.iter().map(|(contract, _, names)| {
