@@ -30,7 +30,7 @@ impl<A: Opened, B: Opened> Opened for (A, B) {
     }
 }
 
-impl<A: Opened> Opened for Vec<A> {
+impl<O: Opened> Opened for Vec<O> {
     async fn clean_up(&mut self) {
         for opened in self {
             opened.clean_up().await;
@@ -39,6 +39,10 @@ impl<A: Opened> Opened for Vec<A> {
 }
 
 /// Opens a fixture, runs the rounds on it, and cleans up. A round that panics is a violation.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "closures are written where they are passed"
+)]
 pub(super) fn rounds<F: Opened>(
     settings: Settings,
     open: impl AsyncFnOnce(&str, ManualClock) -> F,

@@ -110,11 +110,10 @@ impl DocumentStore for Planted {
         let result = if holds && self.has(Anomaly::LostUpdate) {
             pause().await;
             self.inner.put(record, Condition::None).await
-        } else if self.has(Anomaly::ReusedVersion) {
-            pause().await;
+        } else if holds && live.is_some() && self.shows(Anomaly::ReusedVersion, 9) {
             let stored = self.inner.put(record, condition).await;
             stored.map(|stored| Record {
-                version: next,
+                version: live.expect("just seen").version,
                 ..stored
             })
         } else {

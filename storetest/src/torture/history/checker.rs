@@ -3,7 +3,8 @@
 //! The algorithm is Wing's and Gong's with Lowe's memory: go through the orders that keep what was over before
 //! something else began, the longest first, and never look at the same state with the same calls behind it twice. Calls
 //! that change nothing are taken as soon as they fit: there is no later time at which they would fit and not now.
-//! Calls of unknown outcome are taken where nothing else fits, and as few of them as possible.
+//! Calls of unknown outcome, and mistakes where one kind is allowed, are taken where nothing else fits, and as few of
+//! them as possible.
 //! A key that is looked at alone needs no other key's calls, which keeps the histories short.
 //!
 //! It is our own because no checker at hand has calls of unknown outcome, which may happen at any later time or never,
@@ -17,7 +18,7 @@ use super::call::{Call, NEVER, Spec};
 use crate::torture::Anomaly;
 
 /// More states than any history of ours has needed a hundredth of.
-const MOST_STATES: usize = 400_000;
+const MOST_STATES: usize = 150_000;
 
 /// What the checker found.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ struct Search<'a, S: Spec> {
     seen: HashSet<(Done, S::State)>,
     /// Every step of every order that was tried: the call, and the step before it.
     steps: Vec<(usize, Option<usize>)>,
-    /// The places to go on from: how many calls that ended are behind, how few that did not, and the place's number.
+    /// The places to go on from: how many calls that ended are behind, for how little, and the place's number.
     open: BinaryHeap<(usize, Reverse<usize>, usize)>,
     places: Vec<Option<Place<S::State>>>,
 }
@@ -75,8 +76,8 @@ struct Place<T> {
     done: Done,
     /// How many of the calls that ended are behind.
     ended: usize,
-    /// How many of the others are.
-    unknown: usize,
+    /// How many of the others are, and how many mistakes were made.
+    cost: usize,
     /// The first call that is not behind.
     first: usize,
     state: T,
@@ -94,7 +95,7 @@ impl<S: Spec> Search<'_, S> {
         self.go_on_from(Place {
             done: vec![0; self.calls.len().div_ceil(64)].into(),
             ended: 0,
-            unknown: 0,
+            cost: 0,
             first: 0,
             state: S::State::default(),
             step: None,
@@ -117,10 +118,18 @@ impl<S: Spec> Search<'_, S> {
             }
             // Of equals the last is tried first.
             for call in next.into_iter().rev() {
-                for state in S::after(&place.state, &self.calls[call], self.allowed) {
-                    if state != place.state || self.calls[call].returned != NEVER {
+                let right = S::after(&place.state, &self.calls[call], None);
+                let mistaken = match self.allowed {
+                    Some(_) => S::after(&place.state, &self.calls[call], self.allowed),
+                    None => Vec::new(),
+                };
+                let mistaken = mistaken.iter().filter(|state| !right.contains(state));
+                let mistaken = mistaken.map(|state| (state, 1));
+                for (state, cost) in mistaken.chain(right.iter().map(|state| (state, 0))) {
+                    if *state != place.state || self.calls[call].returned != NEVER {
                         let mut further = place.clone();
-                        further.state = state;
+                        further.state = state.clone();
+                        further.cost += cost;
                         self.take(&mut further, call);
                         self.go_on_from(further);
                     }
@@ -142,10 +151,15 @@ impl<S: Spec> Search<'_, S> {
             let next = self.could_be_next(place);
             let fits = next.iter().copied().find(|call| {
                 let call = &self.calls[*call];
-                let after = S::after(&place.state, call, self.allowed);
+                let is_same =
+                    |after: Vec<S::State>| after.iter().all(|state| *state == place.state);
+                let right = S::after(&place.state, call, None);
                 call.returned != NEVER
-                    && !after.is_empty()
-                    && after.iter().all(|state| *state == place.state)
+                    && !right.is_empty()
+                    && is_same(right)
+                    // A mistake might change something.
+                    && (self.allowed.is_none()
+                        || is_same(S::after(&place.state, call, self.allowed)))
             });
             match fits {
                 Some(call) => self.take(place, call),
@@ -174,7 +188,7 @@ impl<S: Spec> Search<'_, S> {
         place.done[call / 64] |= 1 << (call % 64);
         let is_ended = self.calls[call].returned != NEVER;
         place.ended += usize::from(is_ended);
-        place.unknown += usize::from(!is_ended);
+        place.cost += usize::from(!is_ended);
         while place.first < self.calls.len() && is_done(&place.done, place.first) {
             place.first += 1;
         }
@@ -184,8 +198,7 @@ impl<S: Spec> Search<'_, S> {
 
     fn go_on_from(&mut self, place: Place<S::State>) {
         let number = self.places.len();
-        self.open
-            .push((place.ended, Reverse(place.unknown), number));
+        self.open.push((place.ended, Reverse(place.cost), number));
         self.places.push(Some(place));
     }
 

@@ -35,7 +35,7 @@ struct Run<'a> {
     model: MemStore,
     program: &'a Program,
     /// Before the outer texts, so that no two runs on one store meet.
-    run: u64,
+    number: u64,
     etags: Etags,
     /// The etags of each key's writes, the store's and the model's.
     writes: HashMap<Key, Vec<(Etag, Etag)>>,
@@ -47,7 +47,7 @@ pub(super) async fn run(stores: &Stores, program: &Program, run: u64) -> Result<
         stores,
         model: MemStore::with_clock(stores.clock.clone()),
         program,
-        run,
+        number: run,
         etags: Etags::default(),
         writes: HashMap::new(),
     };
@@ -196,7 +196,7 @@ impl Run<'_> {
     }
 
     fn outer(&self, text: usize) -> String {
-        format!("{}.{}", self.run, self.program.outer[text])
+        format!("{}.{}", self.number, self.program.outer[text])
     }
 
     fn key(&self, at: At) -> Key {

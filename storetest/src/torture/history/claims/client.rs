@@ -117,22 +117,17 @@ impl Client {
         }
         for key in of_uri {
             let claim = claims.iter().find(|claim| claim.key == *key);
-            let answer = match claim {
-                None => Answer::NotFound,
-                Some(claim) => match self.write_of(claim) {
-                    Some(write) => {
-                        self.seen.insert(key.clone(), claim.version.get());
-                        Answer::Found {
-                            write,
-                            version: claim.version.get(),
-                        }
-                    }
-                    None => {
-                        let shown = format!("there is {claim:?}, which nobody has written");
-                        shared.journal.violation(Anomaly::WrongAnswer, shown).await;
-                        continue;
-                    }
-                },
+            let answer = if let Some(claim) = claim {
+                let Some(write) = self.write_of(claim) else {
+                    let shown = format!("there is {claim:?}, which nobody has written");
+                    shared.journal.violation(Anomaly::WrongAnswer, shown).await;
+                    continue;
+                };
+                let version = claim.version.get();
+                self.seen.insert(key.clone(), version);
+                Answer::Found { write, version }
+            } else {
+                Answer::NotFound
             };
             let (key, answer) = (key.clone(), Some(answer));
             shared

@@ -85,7 +85,7 @@ impl Spec for Claim {
 /// What the contract says: the answer, and what is stored then.
 fn judge(state: State, action: Action) -> (Answer, State) {
     match (action, state) {
-        (Action::Read, State::Unclaimed) => (Answer::NotFound, state),
+        (Action::Read | Action::Update { .. }, State::Unclaimed) => (Answer::NotFound, state),
         (Action::Read, State::Claimed { write, version }) => {
             (Answer::Found { write, version }, state)
         }
@@ -93,7 +93,6 @@ fn judge(state: State, action: Action) -> (Answer, State) {
             (Answer::Created, State::Claimed { write, version: 1 })
         }
         (Action::Create { .. }, State::Claimed { .. }) => (Answer::AlreadyThere, state),
-        (Action::Update { .. }, State::Unclaimed) => (Answer::NotFound, state),
         (Action::Update { write, old }, State::Claimed { version, .. }) if old == version => (
             Answer::Updated,
             State::Claimed {

@@ -99,10 +99,7 @@ impl Client {
             shared.journal.failed(error).await;
         }
         let found = found?;
-        let is_sorted = found.is_sorted_by(|a, b| match descending {
-            false => a.key < b.key,
-            true => a.key > b.key,
-        });
+        let is_sorted = found.is_sorted_by(|a, b| (a.key < b.key) != descending && a.key != b.key);
         if !is_sorted || found.iter().any(|record| !keys.contains(&record.key)) {
             let keys: Vec<_> = found.iter().map(|record| record.key.to_string()).collect();
             let shown = format!("a query of {pk:?} returned {}", keys.join(", "));
@@ -206,10 +203,10 @@ impl Client {
     pub(crate) fn on_seen(&self, key: &Key, by_etag: bool) -> If {
         let seen = self.seen.get(key);
         seen.and_then(|record| {
-            Some(match by_etag {
-                false => If::Version(record.version.get()),
-                true => If::Etag(self.shared.journal.write_of(&record.data)?),
-            })
+            if by_etag {
+                return self.shared.journal.write_of(&record.data).map(If::Etag);
+            }
+            Some(If::Version(record.version.get()))
         })
         .unwrap_or(If::Absent)
     }

@@ -110,16 +110,20 @@ impl Spec for Document {
                     if allowed == Some(Anomaly::ReusedVersion)
                         && is_but_for_versions(told, answer) =>
                 {
+                    // What it was told is what is stored, or only what it was told.
                     add(adopt_version(next, told));
+                    add(next);
                 }
                 Some(_) => {}
             }
             match (call.answer, allowed) {
                 (Some(told), Some(allowed)) => {
-                    mistaken(seen, *state, call.action, told, allowed).map(&mut add);
+                    let slot = mistaken(seen, *state, call.action, told, allowed);
+                    slot.into_iter().for_each(&mut add);
                 }
                 (None, Some(Anomaly::DoubleIncrement)) => {
-                    twice(seen, call.action).map(|(_, _, slot)| add(slot));
+                    let slot = twice(seen, call.action).map(|(_, _, slot)| slot);
+                    slot.into_iter().for_each(&mut add);
                 }
                 _ => {}
             }
@@ -225,15 +229,13 @@ fn mistaken(
             (judge(seen, action).0 == told).then_some(state)
         }
         Anomaly::StaleRead if action == Action::Read => Some(state),
-        Anomaly::LostUpdate if is_acknowledged_write => match (action, told) {
-            (Action::Increment { expire_at, .. }, Answer::Counted(value)) => {
-                Some(Slot::Counter { value, expire_at })
+        Anomaly::LostUpdate if is_acknowledged_write => {
+            if let (Action::Increment { expire_at, .. }, Answer::Counted(value)) = (action, told) {
+                return Some(Slot::Counter { value, expire_at });
             }
-            _ => {
-                let (answer, next) = judge(seen, unconditional(action));
-                next.filter(|_| answer == told)
-            }
-        },
+            let (answer, next) = judge(seen, unconditional(action));
+            next.filter(|_| answer == told)
+        }
         Anomaly::ReusedVersion => in_doubt_of_versions(state, action, told),
         Anomaly::DoubleIncrement => {
             let (first, second, slot) = twice(seen, action)?;
