@@ -11,6 +11,9 @@ use super::report::{self, TestReport};
 use super::{Anomaly, Settings, Tally, Violation};
 use crate::Harness;
 
+/// The others are mostly of the same kind.
+const MOST_SHOWN: usize = 5;
+
 /// Runs the test as the environment says, reports, and panics with what it has found.
 pub fn run_test<H: Harness>(harness: &H, test: &str, check: impl FnOnce(&H, Settings) -> Tally) {
     let settings = Settings::from_env();
@@ -39,14 +42,18 @@ pub fn run_test<H: Harness>(harness: &H, test: &str, check: impl FnOnce(&H, Sett
         report.count(&tally);
         report::append(&report);
     }
-    let shown: Vec<_> = tally.violations.iter().map(ToString::to_string).collect();
+    let violations = &tally.violations;
+    let shown = violations.iter().take(MOST_SHOWN);
     assert!(
-        shown.is_empty(),
+        violations.is_empty(),
         "{test} on {}: {} violations; {}=SEED runs the round again\n\n{}",
         harness.backend(),
-        shown.len(),
+        violations.len(),
         Settings::SEED_VARIABLE,
-        shown.join("\n\n")
+        shown
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n\n")
     );
 }
 

@@ -86,7 +86,8 @@ async fn one(
     site.proxy.calm();
     // More calls at once than there were before: whatever the fault has left behind is met.
     let calls = (0..4).map(|_| async {
-        is_sick(&shared.store.get_by_uri(key.queue(), key.uri()).await).map(ToString::to_string)
+        is_sick(&shared.store.get_by_uri(key.queue(), key.uri()).await)
+            .map(|error| format!("{error:?}"))
     });
     for error in join_all(calls).await.into_iter().flatten() {
         let shown = format!("after {what}: {error}");

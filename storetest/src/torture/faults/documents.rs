@@ -141,8 +141,9 @@ async fn one(
     }
     site.proxy.calm();
     // More calls at once than there were before: whatever the fault has left behind is met.
-    let calls =
-        (0..4).map(|_| async { is_sick(&shared.store.get(&key).await).map(ToString::to_string) });
+    let calls = (0..4).map(|_| async {
+        is_sick(&shared.store.get(&key).await).map(|error| format!("{error:?}"))
+    });
     for error in join_all(calls).await.into_iter().flatten() {
         let shown = format!("after {what}: {error}");
         shared.journal.violation(Anomaly::Unhealthy, shown).await;

@@ -43,8 +43,9 @@ const FEW: Shape = Shape {
 /// One of so many requests has a fault.
 const RATE: u32 = 24;
 
-/// So many stores, each behind a proxy of its own: under a fault that hangs there is nothing to do but to wait.
-const SITES: usize = 6;
+/// So many stores, each behind a proxy of its own: under a fault that hangs there is nothing to do but to wait. Not
+/// more, since servers have only so many connections.
+const SITES: usize = 3;
 
 /// A store behind a proxy.
 struct Site<S: ?Sized> {

@@ -49,11 +49,8 @@ pub(crate) async fn history(
 
 /// Two requests on each of two URIs, in a queue that nobody else has, with texts that careless stores confuse.
 pub(crate) fn keys(shared: &Shared, random: &mut Rng) -> Vec<ChangeKey> {
-    let queue = format!(
-        "{}{}",
-        random.choice(CONFUSABLE).expect("some"),
-        shared.journal.data_of(0)
-    );
+    let text = random.choice(CONFUSABLE).expect("some");
+    let queue = format!("{}:{text}", shared.journal.data_of(0));
     let first = random.usize(..CONFUSABLE.len());
     let texts: Vec<_> = CONFUSABLE.iter().cycle().skip(first).take(4).collect();
     let pairs = [(0, 2), (0, 3), (1, 2), (1, 3)];

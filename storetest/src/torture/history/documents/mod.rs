@@ -50,11 +50,8 @@ pub(crate) async fn history(
 /// Two keys of records, one of a counter, and one that is fought for; in one partition that nobody else has, with
 /// texts that careless stores confuse.
 fn keys(shared: &Shared, random: &mut Rng) -> Vec<Key> {
-    let pk = format!(
-        "{}{}",
-        random.choice(CONFUSABLE).expect("some"),
-        shared.journal.data_of(0)
-    );
+    let text = random.choice(CONFUSABLE).expect("some");
+    let pk = format!("{}:{text}", shared.journal.data_of(0));
     let first = random.usize(..CONFUSABLE.len());
     let sort_keys = CONFUSABLE.iter().cycle().skip(first).take(4);
     sort_keys
