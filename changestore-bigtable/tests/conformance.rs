@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use changestore_bigtable::BigtableStore;
 use changestore_core::{ChangeStore, DocumentStore, ManualClock};
+use storetest::torture::faults::{NetworkHarness, Route};
 use storetest::{Fixture, Harness};
 
 /// No case is about time: a slow machine is no failure.
@@ -19,8 +20,10 @@ struct BigtableHarness;
 /// A store in a new table, and what drops the table again.
 async fn open(
     clock: &ManualClock,
+    route: Option<Route>,
 ) -> (Arc<BigtableStore>, impl Future<Output = ()> + Send + use<>) {
-    let store = support::builder(&support::url(), &support::new_table())
+    let table = support::new_table();
+    let mut store = support::builder(&support::url(), &table)
         .with_clock(clock.clone())
         .with_attempt_timeout(PATIENCE)
         .with_operation_timeout(2 * PATIENCE)
@@ -30,6 +33,14 @@ async fn open(
     let name = store.table().to_owned();
     // Cases set the store's clock to 1970 and what not; what is garbage the server decides by its own.
     support::collect_nothing(&name).await;
+    if let Some(route) = route {
+        store = support::builder(&route.address.to_string(), &table)
+            .with_clock(clock.clone())
+            .with_attempt_timeout(route.patience / 2)
+            .with_operation_timeout(route.patience)
+            .connect()
+            .unwrap();
+    }
     (Arc::new(store), async move {
         support::drop_table(&name).await;
     })
@@ -46,12 +57,39 @@ impl Harness for BigtableHarness {
     }
 
     async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
-        let (store, cleanup) = open(&clock).await;
+        let (store, cleanup) = open(&clock, None).await;
         Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
     }
 
     async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
-        let (store, cleanup) = open(&clock).await;
+        let (store, cleanup) = open(&clock, None).await;
+        Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
+    }
+}
+
+#[async_trait]
+impl NetworkHarness for BigtableHarness {
+    fn server(&self) -> String {
+        support::url()
+    }
+
+    async fn changes_over(
+        &self,
+        route: Route,
+        _namespace: &str,
+        clock: ManualClock,
+    ) -> Fixture<dyn ChangeStore> {
+        let (store, cleanup) = open(&clock, Some(route)).await;
+        Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
+    }
+
+    async fn documents_over(
+        &self,
+        route: Route,
+        _namespace: &str,
+        clock: ManualClock,
+    ) -> Fixture<dyn DocumentStore> {
+        let (store, cleanup) = open(&clock, Some(route)).await;
         Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
     }
 }
@@ -61,6 +99,14 @@ storetest::change_store_tests!(
     #[ignore = "needs CHANGESTORE_BIGTABLE_URL; run cargo xtask conformance"]
 );
 storetest::document_store_tests!(
+    crate::BigtableHarness,
+    #[ignore = "needs CHANGESTORE_BIGTABLE_URL; run cargo xtask conformance"]
+);
+storetest::torture_tests!(
+    crate::BigtableHarness,
+    #[ignore = "needs CHANGESTORE_BIGTABLE_URL; run cargo xtask conformance"]
+);
+storetest::fault_tests!(
     crate::BigtableHarness,
     #[ignore = "needs CHANGESTORE_BIGTABLE_URL; run cargo xtask conformance"]
 );
