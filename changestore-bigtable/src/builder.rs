@@ -199,6 +199,7 @@ impl BigtableBuilder {
             roots: self.roots,
             channels: self.channels,
             connect_timeout: self.patience.attempt,
+            patience: self.patience.attempt,
         };
         Ok(Shared {
             transport: Transport::new(&servers, &self.address, identity)?,

@@ -7,6 +7,7 @@ mod builder;
 mod cells;
 mod claims;
 mod classify;
+mod connection;
 mod counters;
 mod credentials;
 mod documents;

@@ -8,10 +8,10 @@ use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_range::{EndKe
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
     ReadRowsRequest, ReadRowsResponse, RowFilter, RowRange, RowSet,
 };
-use tonic::Streaming;
 
 use crate::attempts::{Attempts, Sent};
 use crate::classify::{self, Failure};
+use crate::connection::Answers;
 use crate::merge::{Merger, Row};
 use crate::store::Shared;
 
@@ -29,7 +29,7 @@ pub(crate) struct Scan {
     range: Range,
     /// How many more rows are wanted; none for all.
     limit: Option<usize>,
-    stream: Option<Streaming<ReadRowsResponse>>,
+    stream: Option<Answers<ReadRowsResponse>>,
     merger: Merger,
     /// Whether the range holds no more.
     is_at_end: bool,

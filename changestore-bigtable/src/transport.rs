@@ -3,6 +3,7 @@
 //! Every request says which table it is for, so that Google's front ends route it, who asks, which of the
 //! protocol's later features this client knows, and how long an answer is waited for.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -19,10 +20,11 @@ use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
 use prost::Message as _;
 use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
-use tonic::{Extensions, Request, Response, Status, Streaming};
+use tonic::{Extensions, Request, Response, Status};
 
 use crate::address::{Address, parameter};
 use crate::classify::{self, Failure};
+use crate::connection::{Answers, Connection, Waiting};
 use crate::credentials::Identity;
 
 /// A row may have 256 MiB, and a message a row. Ours never come near, but a stream should not break on others'.
@@ -49,11 +51,13 @@ pub(crate) struct Servers {
     /// Connections for data: one carries a hundred requests at a time.
     pub(crate) channels: usize,
     pub(crate) connect_timeout: Duration,
+    /// A connection on which a request has waited so long is replaced.
+    pub(crate) patience: Duration,
 }
 
 /// The way to one table.
 pub(crate) struct Transport {
-    channels: Vec<Channel>,
+    connections: Vec<Arc<Connection>>,
     next: AtomicUsize,
     admin: Channel,
     identity: Identity,
@@ -73,8 +77,8 @@ impl Transport {
         headers.insert("bigtable-features", header(&features())?);
         headers.insert("x-goog-api-client", MetadataValue::from_static(CLIENT));
         Ok(Self {
-            channels: (0..servers.channels.max(1))
-                .map(|_| endpoint.connect_lazy())
+            connections: (0..servers.channels.max(1))
+                .map(|_| Connection::new(endpoint.clone(), servers.patience))
                 .collect(),
             next: AtomicUsize::new(0),
             admin: self::endpoint(servers, &servers.admin)?.connect_lazy(),
@@ -91,8 +95,9 @@ impl Transport {
         deadline: Duration,
     ) -> Result<bool, Failure> {
         let request = self.request(message, deadline).await?;
-        let answer = self.data().check_and_mutate_row(request).await;
-        Ok(answered(answer)?.predicate_matched)
+        let (mut data, mut waiting) = self.data();
+        let answer = data.check_and_mutate_row(request).await;
+        Ok(answered_to(&mut waiting, answer)?.predicate_matched)
     }
 
     /// The cells as they are after the rules.
@@ -102,8 +107,9 @@ impl Transport {
         deadline: Duration,
     ) -> Result<ReadModifyWriteRowResponse, Failure> {
         let request = self.request(message, deadline).await?;
-        let answer = self.data().read_modify_write_row(request).await;
-        answered(answer)
+        let (mut data, mut waiting) = self.data();
+        let answer = data.read_modify_write_row(request).await;
+        answered_to(&mut waiting, answer)
     }
 
     /// A stream of chunks, which ends when the deadline is over.
@@ -111,10 +117,12 @@ impl Transport {
         &self,
         message: ReadRowsRequest,
         deadline: Duration,
-    ) -> Result<Streaming<ReadRowsResponse>, Failure> {
+    ) -> Result<Answers<ReadRowsResponse>, Failure> {
         let request = self.request(message, deadline).await?;
-        let answer = self.data().read_rows(request).await;
-        answered(answer)
+        let (mut data, mut waiting) = self.data();
+        let answer = data.read_rows(request).await;
+        let stream = answered_to(&mut waiting, answer)?;
+        Ok(Answers::new(stream, waiting))
     }
 
     pub(crate) async fn create_table(
@@ -150,10 +158,11 @@ impl Transport {
         answered(answer)
     }
 
-    fn data(&self) -> BigtableClient<Channel> {
+    fn data(&self) -> (BigtableClient<Channel>, Waiting) {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
-        let channel = self.channels[next % self.channels.len()].clone();
-        BigtableClient::new(channel).max_decoding_message_size(LARGEST_MESSAGE)
+        let (channel, waiting) = self.connections[next % self.connections.len()].request();
+        let client = BigtableClient::new(channel).max_decoding_message_size(LARGEST_MESSAGE);
+        (client, waiting)
     }
 
     fn admin(&self) -> BigtableTableAdminClient<Channel> {
@@ -195,6 +204,18 @@ impl Transport {
         request.set_timeout(deadline);
         Ok(request)
     }
+}
+
+/// Tells the connection as well.
+fn answered_to<T>(
+    waiting: &mut Waiting,
+    answer: Result<Response<T>, Status>,
+) -> Result<T, Failure> {
+    match answer {
+        Ok(_) => waiting.answered(),
+        Err(_) => waiting.ended(),
+    }
+    answered(answer)
 }
 
 fn answered<T>(answer: Result<Response<T>, Status>) -> Result<T, Failure> {
