@@ -99,23 +99,35 @@ async fn a_query_that_is_dropped_asks_no_more() {
 #[tokio::test]
 #[ignore = "needs CHANGESTORE_BIGTABLE_URL; run cargo xtask ci"]
 async fn what_dies_while_a_stream_is_open_is_replaced_up_to_the_limit() {
+    const DYING: usize = 20;
+    const LIMIT: usize = 30;
     let site = Site::new().await;
     let soon = site.clock_after(1);
-    for number in 0..10 {
-        let mut new = record(&nth(number), "");
-        if number < 5 {
+    let data = "x".repeat(BYTES);
+    for number in 0..RECORDS {
+        let mut new = record(&nth(number), &data);
+        if number < DYING {
             new = new.with_expire_at(soon);
         }
         site.store.put(new, Condition::IfAbsent).await.unwrap();
     }
-    // The stream is begun while all live, and breaks before anything has come; then half of them are dead.
-    let limited = QueryOptions::default().with_limit(5);
     site.proxy.seen();
-    site.proxy.next([Some(Fault::Throttle)]);
-    let found = site.store.query_all("partition", "", limited);
-    let time_passes = async { site.clock.set(soon) };
-    let (found, ()) = tokio::join!(found, time_passes);
-    let found = found.unwrap();
-    let found: Vec<_> = found.iter().map(|record| record.key.sk()).collect();
-    assert_eq!(found, (5..10).map(nth).collect::<Vec<_>>());
+    let limited = QueryOptions::default().with_limit(LIMIT);
+    let mut records = site.store.query("partition", "", limited);
+    let first = records.try_next().await.unwrap().unwrap();
+    // The server goes on with what lived when the stream was begun.
+    site.clock.set(soon);
+    let rest: Vec<_> = records.try_collect().await.unwrap();
+    let found: Vec<_> = std::iter::once(&first).chain(&rest).collect();
+    assert_eq!(found.len(), LIMIT);
+    // A few came with the first, of the same message.
+    let came = found
+        .iter()
+        .take_while(|record| record.expire_at.is_some())
+        .count();
+    assert!((1..DYING).contains(&came), "{came}");
+    let expected = (0..came).chain(DYING..).take(LIMIT).map(nth);
+    let found = found.iter().map(|record| record.key.sk().to_owned());
+    assert!(found.eq(expected));
+    assert_eq!(site.proxy.seen(), ["ReadRows"; 2]);
 }
