@@ -116,6 +116,7 @@ pub(crate) fn text(value: &str) -> AttributeValue {
 #[cfg(test)]
 mod tests {
     use changestore_core::limits;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -154,5 +155,48 @@ mod tests {
         assert_eq!(at(1), 86_401);
         assert_eq!(at(1_000), 86_401);
         assert_eq!(collected_at(Timestamp::MAX), 253_402_300_800);
+    }
+
+    /// Characters that are awkward beside a separator or another one, and any.
+    fn part() -> impl Strategy<Value = String> {
+        let awkward = prop_oneof![
+            Just('\u{1}'),
+            Just('#'),
+            Just('a'),
+            Just('\u{7f}'),
+            Just('\u{e9}'),
+            Just('\u{ffff}'),
+            Just('\u{10000}'),
+            any::<char>(),
+        ];
+        let character = awkward.prop_filter("no NUL", |character| *character != '\0');
+        proptest::collection::vec(character, 1..5).prop_map(String::from_iter)
+    }
+
+    fn at(item: &Item) -> (&str, &str) {
+        (item[PK].as_s().unwrap(), sk(item))
+    }
+
+    proptest! {
+        #[test]
+        fn keys_come_back_and_sort_as_the_contract_does(
+            left in [part(), part(), part()],
+            right in [part(), part(), part()],
+        ) {
+            let claim = |[queue, uri, request]: &[String; 3]| {
+                claim_key(&ChangeKey::new(queue, uri, request).unwrap())
+            };
+            let document = |[pk, sk, _]: &[String; 3]| document_key(&Key::new(pk, sk).unwrap());
+            let (a, b) = (claim(&left), claim(&right));
+            // By the bytes of the parts, one after the other: so no two keys meet.
+            prop_assert_eq!(at(&a).cmp(&at(&b)), left.cmp(&right));
+            prop_assert_eq!(request_id_of(sk(&a)), Some(&*left[2]));
+            let is_of_uri = sk(&a).starts_with(&uri_prefix(&right[1]));
+            prop_assert_eq!(is_of_uri, left[1] == right[1]);
+            let (a, b) = (document(&left), document(&right));
+            prop_assert_eq!(at(&a).cmp(&at(&b)), left[..2].cmp(&right[..2]));
+            let claim = claim(&left);
+            prop_assert_ne!(at(&claim), at(&b));
+        }
     }
 }

@@ -5,6 +5,7 @@
 mod cancel;
 mod cases;
 pub mod change;
+pub mod corruption;
 pub mod document;
 mod expect;
 pub mod harness;

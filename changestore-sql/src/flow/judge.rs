@@ -23,6 +23,8 @@ pub(crate) enum Standing {
     Claim(Version),
     Record(Version),
     Counter,
+    /// Something that no write of this library leaves.
+    Damaged,
 }
 
 /// The answer to a write's caller.
@@ -45,6 +47,9 @@ pub(crate) fn judge(write: Write, effect: Effect) -> Result<Written> {
 /// Why a write changed nothing.
 fn refusal(write: &Write, standing: Standing) -> Error {
     let kind = match (write, standing) {
+        (_, Standing::Damaged) => {
+            return Error::corrupt("the row is neither a record nor a counter, or has no possible version");
+        }
         (Write::UpdateMetadata { .. } | Write::Delete { .. }, Standing::Absent)
         // A delete does not see counters.
         | (Write::Delete { .. }, Standing::Counter) => ErrorKind::NotFound,

@@ -21,10 +21,10 @@ impl ClaimRow {
         let corrupt = |column| move |error| corrupt("claim", column, error);
         let key = ChangeKey::new(queue, uri, self.request_id).map_err(corrupt("request_id"))?;
         Ok(ChangeRecord {
-            metadata: Metadata::new(self.metadata).map_err(corrupt("metadata"))?,
+            metadata: stored_metadata(self.metadata).map_err(corrupt("metadata"))?,
             created_at: Timestamp::from_millis(self.created_at).map_err(corrupt("created_at"))?,
             updated_at: Timestamp::from_millis(self.updated_at).map_err(corrupt("updated_at"))?,
-            version: Version::try_from(self.version).map_err(corrupt("version"))?,
+            version: stored_version(self.version).map_err(corrupt("version"))?,
             key,
         })
     }
@@ -44,13 +44,29 @@ impl RecordRow {
         let corrupt = |column| move |error| corrupt("record", column, error);
         let expire_at = self.expire_at.map(Timestamp::from_millis).transpose();
         Ok(Record {
-            version: Version::try_from(self.version).map_err(corrupt("version"))?,
+            version: stored_version(self.version).map_err(corrupt("version"))?,
             etag: Etag::new(self.etag).map_err(corrupt("etag"))?,
             expire_at: expire_at.map_err(corrupt("expire_at"))?,
             data: Bytes::from(self.data),
             key,
         })
     }
+}
+
+/// A version that a row has: 0 is that of no row.
+pub(crate) fn stored_version(version: i64) -> Result<Version> {
+    match Version::try_from(version)? {
+        Version::ABSENT => Err(Error::invalid_argument("version", "0 is no row's version")),
+        version => Ok(version),
+    }
+}
+
+/// Metadata that a row has: none has the empty text, which only callers may give.
+fn stored_metadata(text: String) -> Result<Metadata> {
+    if text.is_empty() {
+        return Err(Error::invalid_argument("metadata", "they are empty"));
+    }
+    Metadata::new(text)
 }
 
 /// A stored sort key.

@@ -15,20 +15,30 @@ fn number(reply: &MySqlQueryResult) -> i64 {
     reply.last_insert_id().cast_signed()
 }
 
-/// What the refusing row is, of a number below 0.
-fn refused_by(number: i64, standing: fn(Version) -> Standing) -> Effect {
-    let standing = match Version::try_from(number.saturating_neg()) {
-        Ok(version) if number != i64::MIN => standing(version),
-        _ => Standing::Counter,
-    };
-    Effect::Nothing(standing)
+/// The refusing claim, of a number below 0.
+fn refused_by_claim(number: i64) -> Effect {
+    let version = number.checked_neg().map(Version::try_from);
+    Effect::Nothing(match version {
+        Some(Ok(version)) => Standing::Claim(version),
+        _ => Standing::Damaged,
+    })
+}
+
+/// The refusing record or counter, of a number below 0.
+fn refused_by_document(number: i64) -> Effect {
+    let version = number.checked_neg().map(Version::try_from);
+    Effect::Nothing(match version {
+        None => Standing::Counter,
+        Some(Ok(version)) if version < Version::MAX => Standing::Record(version),
+        Some(_) => Standing::Damaged,
+    })
 }
 
 /// Of the statement that creates a claim.
 pub(super) fn of_create(reply: &MySqlQueryResult) -> Effect {
     match number(reply) {
         0 => Effect::Applied(Version::FIRST.as_i64()),
-        refused => refused_by(refused, Standing::Claim),
+        refused => refused_by_claim(refused),
     }
 }
 
@@ -55,7 +65,7 @@ pub(super) fn of_update(reply: &MySqlQueryResult) -> Effect {
     match number(reply) {
         0 => Effect::Nothing(Standing::Absent),
         version @ 1.. => Effect::Applied(version),
-        refused => refused_by(refused, Standing::Claim),
+        refused => refused_by_claim(refused),
     }
 }
 
@@ -64,7 +74,7 @@ pub(super) fn of_put(reply: &MySqlQueryResult) -> Effect {
     match number(reply) {
         0 => Effect::Applied(Version::FIRST.as_i64()),
         version @ 1.. => Effect::Applied(version),
-        refused => refused_by(refused, Standing::Record),
+        refused => refused_by_document(refused),
     }
 }
 
@@ -91,7 +101,7 @@ pub(super) fn of_replace(reply: &MySqlQueryResult) -> Effect {
     match number(reply) {
         0 => Effect::Nothing(Standing::Absent),
         version @ 1.. => Effect::Applied(version),
-        refused => refused_by(refused, Standing::Record),
+        refused => refused_by_document(refused),
     }
 }
 
@@ -100,6 +110,6 @@ pub(super) fn of_increment(reply: &MySqlQueryResult, delta: i64) -> Effect {
     match (reply.rows_affected(), number(reply)) {
         (CHANGED, value) => Effect::Applied(value),
         (_, 0) => Effect::Applied(delta),
-        (_, refused) => refused_by(refused, Standing::Record),
+        (_, refused) => refused_by_document(refused),
     }
 }

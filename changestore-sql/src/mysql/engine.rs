@@ -7,9 +7,10 @@ use sqlx::query;
 use sqlx::query::Query;
 
 use super::codes::{self, MYSQL};
+use super::rows::{self, Stored};
 use super::statements::{MOST_CREATES, MOST_PUTS, Statements};
 use super::tables::Tables;
-use super::{collect, effect, page, rows, session};
+use super::{collect, effect, page, session};
 use crate::flow::classify::Dialect;
 use crate::flow::garbage::{Position, Step};
 use crate::flow::judge::{Effect, Standing};
@@ -257,11 +258,12 @@ impl MySqlEngine {
         let Some(row) = found.first() else {
             return Ok(Some(Standing::Absent));
         };
-        let Some((version, etag)) = rows::written(row)? else {
-            return Ok(Some(Standing::Counter));
-        };
-        let holds = condition.holds(Some((version, &etag)));
-        Ok((!holds).then_some(Standing::Record(version)))
+        Ok(match rows::stored(row)? {
+            Stored::Record(version, etag) if condition.holds(Some((version, &etag))) => None,
+            Stored::Record(version, _) => Some(Standing::Record(version)),
+            Stored::Counter => Some(Standing::Counter),
+            Stored::Damaged => Some(Standing::Damaged),
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use changestore_core::{Etag, Version};
 use sqlx::Row as _;
 use sqlx::mysql::MySqlRow;
 
-use crate::flow::rows::{ClaimRow, RecordRow};
+use crate::flow::rows::{ClaimRow, RecordRow, stored_version};
 
 pub(super) fn claim(row: &MySqlRow) -> Result<ClaimRow, sqlx::Error> {
     Ok(ClaimRow {
@@ -32,15 +32,28 @@ pub(super) fn text(row: &MySqlRow, column: usize) -> Result<String, sqlx::Error>
     String::from_utf8(bytes).map_err(|error| undecodable(column, error.utf8_error()))
 }
 
-/// Which write is stored: a version and an etag, of which a counter has no version.
-pub(super) fn written(row: &MySqlRow) -> Result<Option<(Version, Etag)>, sqlx::Error> {
+/// What a row of a document is.
+#[derive(Debug)]
+pub(super) enum Stored {
+    Record(Version, Etag),
+    Counter,
+    /// Neither, or both.
+    Damaged,
+}
+
+/// From a version, an etag and a counter. Counters have an etag, too.
+pub(super) fn stored(row: &MySqlRow) -> Result<Stored, sqlx::Error> {
     let version: Option<i64> = row.try_get(0)?;
-    let Some(version) = version else {
-        return Ok(None);
-    };
-    let version = Version::try_from(version).map_err(|error| undecodable(0, error))?;
-    let etag = Etag::new(text(row, 1)?).map_err(|error| undecodable(1, error))?;
-    Ok(Some((version, etag)))
+    let etag: Option<Vec<u8>> = row.try_get(1)?;
+    let etag = etag.and_then(|etag| String::from_utf8(etag).ok());
+    let counter: Option<i64> = row.try_get(2)?;
+    Ok(
+        match (version.map(stored_version), etag.map(Etag::new), counter) {
+            (Some(Ok(version)), Some(Ok(etag)), None) => Stored::Record(version, etag),
+            (None, _, Some(_)) => Stored::Counter,
+            _ => Stored::Damaged,
+        },
+    )
 }
 
 fn undecodable(

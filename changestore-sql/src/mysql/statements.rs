@@ -10,7 +10,8 @@
 //! | 0 | there was no row: an INSERT has inserted it, an UPDATE has found nothing that lives |
 //! | n > 0 | the row was written; `n` is its version, or of a counter the value (which has any sign) |
 //! | -n < 0 | refused: a claim or record of version `n` stands there |
-//! | -2⁶³ | refused: a counter stands there |
+//! | -2⁶³ | refused: a counter stands there; of a claim: one without a possible version |
+//! | 1 - 2⁶³ | refused: what stands there is neither, or has the greatest version there is |
 //!
 //! Three habits of the engines carry the rest. They assign from left to right, and what stands further right sees
 //! what was assigned; so each write of a document first decides by assigning its own etag, which no row has had
@@ -32,7 +33,7 @@ const CREATE: &str = "\
 INSERT INTO changestore_claims
     (queue, uri, request_id, created_at, updated_at, metadata, version)
 VALUES (?, ?, ?, ?, ?, ?, 1)
-ON DUPLICATE KEY UPDATE version = IF(LAST_INSERT_ID(-version), version, version)";
+ON DUPLICATE KEY UPDATE version = IF(LAST_INSERT_ID(IF(version >= 1, -version, -9223372036854775808)), version, version)";
 
 /// Several claims. The number is a row of bits that each claim shifts to the left; one that is there already
 /// sets the last bit. In front of them all stands a one.
@@ -59,7 +60,10 @@ const UPDATE_METADATA: &str = "\
 UPDATE changestore_claims SET
     updated_at = IF(version = ?, ?, updated_at),
     metadata = IF(version = ?, ?, metadata),
-    version = IF(version = ?, LAST_INSERT_ID(?), IF(LAST_INSERT_ID(-version), version, version))
+    version = IF(
+        version = ?,
+        LAST_INSERT_ID(?),
+        IF(LAST_INSERT_ID(IF(version >= 1, -version, -9223372036854775808)), version, version))
 WHERE queue = ? AND uri = ? AND request_id = ?";
 
 /// A live record; not a counter.
@@ -68,22 +72,37 @@ SELECT version, etag, expire_at, data
 FROM changestore_documents
 WHERE pk = ? AND sk = ? AND counter IS NULL AND (expire_at IS NULL OR expire_at > ?)";
 
+/// The number of a refusal by what stands there: see the table above. Nothing is negated that has no negative.
+macro_rules! refused_by {
+    () => {
+        "CASE
+            WHEN version IS NULL AND counter IS NOT NULL THEN -9223372036854775808
+            WHEN version >= 1 AND counter IS NULL THEN -version
+            ELSE -9223372036854775807
+        END"
+    };
+}
+
 /// A put that may find nothing. What is expired is replaced in any case, a live record if the
 /// parameter in front of `AND counter IS NULL` says so.
-const PUT: &str = "\
+const PUT: &str = concat!(
+    "\
 INSERT INTO changestore_documents (pk, sk, expire_at, etag, data, version)
 VALUES (?, ?, ?, ?, ?, 1)
 ON DUPLICATE KEY UPDATE
     etag = IF(
-        expire_at <= ? OR (? AND counter IS NULL AND version < 9223372036854775807),
+        expire_at <= ? OR (? AND counter IS NULL AND version BETWEEN 1 AND 9223372036854775806),
         VALUES(etag), etag),
     version = IF(
         etag = VALUES(etag),
         LAST_INSERT_ID(IF(expire_at <= ?, 1, version + 1)),
-        IF(LAST_INSERT_ID(COALESCE(-version, -9223372036854775808)), version, version)),
+        IF(LAST_INSERT_ID(",
+    refused_by!(),
+    "), version, version)),
     expire_at = IF(etag = VALUES(etag), VALUES(expire_at), expire_at),
     counter = IF(etag = VALUES(etag), NULL, counter),
-    data = IF(etag = VALUES(etag), VALUES(data), data)";
+    data = IF(etag = VALUES(etag), VALUES(data), data)"
+);
 
 /// Several puts without a condition, of different keys. The number is a row of versions of
 /// [`VERSION_BITS`], each of which the following one shifts to the left; 0 is a put that did nothing, because
@@ -95,7 +114,8 @@ const PUT_ANOTHER: &str = ",
     (?, ?, ?, ?, ?, IF(LAST_INSERT_ID(LAST_INSERT_ID() << 15 | 1), 1, 1))";
 const OVER_WHAT_IS_THERE: &str = "
 ON DUPLICATE KEY UPDATE
-    etag = IF(expire_at <= ? OR (counter IS NULL AND version < 32767), VALUES(etag), etag),
+    etag = IF(
+        expire_at <= ? OR (counter IS NULL AND version BETWEEN 1 AND 32766), VALUES(etag), etag),
     version = IF(etag = VALUES(etag), IF(expire_at <= ?, 1, version + 1), version),
     expire_at = IF(etag = VALUES(etag), VALUES(expire_at), expire_at),
     counter = IF(etag = VALUES(etag), NULL, counter),
@@ -110,20 +130,24 @@ pub(super) const VERSION_BITS: usize = 15;
 pub(super) const MOST_PUTS: usize = 4;
 
 /// A put that must find a version or an etag; the other of the two is bound as NULL.
-const REPLACE: &str = "\
+const REPLACE: &str = concat!(
+    "\
 UPDATE changestore_documents SET
     etag = IF(
         counter IS NULL AND (expire_at IS NULL OR expire_at > ?)
-            AND (version = ? OR etag = ?) AND version < 9223372036854775807,
+            AND (version = ? OR etag = ?) AND version BETWEEN 1 AND 9223372036854775806,
         ?, etag),
     version = CASE
         WHEN etag = ? THEN LAST_INSERT_ID(version + 1)
         WHEN expire_at <= ? THEN version
-        ELSE IF(LAST_INSERT_ID(COALESCE(-version, -9223372036854775808)), version, version)
+        ELSE IF(LAST_INSERT_ID(",
+    refused_by!(),
+    "), version, version)
     END,
     expire_at = IF(etag = ?, ?, expire_at),
     data = IF(etag = ?, ?, data)
-WHERE pk = ? AND sk = ?";
+WHERE pk = ? AND sk = ?"
+);
 
 /// The parameter behind the last `AND (` deletes any version; of the two others one is NULL. The reply to
 /// a DELETE has no number of ours.
@@ -134,13 +158,14 @@ WHERE pk = ? AND sk = ? AND counter IS NULL AND (expire_at IS NULL OR expire_at 
 
 /// What lives at a key from which nothing was deleted. A counter has no version.
 const STANDING: &str = "\
-SELECT version, etag
+SELECT version, etag, counter
 FROM changestore_documents
 WHERE pk = ? AND sk = ? AND (expire_at IS NULL OR expire_at > ?)";
 
 /// The two parameters behind `BETWEEN` are the values between which the sum has 64 bits: outside of them the
 /// engines refuse the addition as an error that names no reason.
-const INCREMENT: &str = "\
+const INCREMENT: &str = concat!(
+    "\
 INSERT INTO changestore_documents (pk, sk, expire_at, etag, counter)
 VALUES (?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE
@@ -149,14 +174,17 @@ ON DUPLICATE KEY UPDATE
         etag = VALUES(etag),
         CAST(LAST_INSERT_ID(
             IF(expire_at <= ?, VALUES(counter), counter + VALUES(counter))) AS SIGNED),
-        IF(LAST_INSERT_ID(COALESCE(-version, -9223372036854775808)), counter, counter)),
+        IF(LAST_INSERT_ID(",
+    refused_by!(),
+    "), counter, counter)),
     expire_at = CASE
         WHEN etag <> VALUES(etag) THEN expire_at
         WHEN expire_at <= ? THEN VALUES(expire_at)
         ELSE COALESCE(VALUES(expire_at), expire_at)
     END,
     version = IF(etag = VALUES(etag), NULL, version),
-    data = IF(etag = VALUES(etag), NULL, data)";
+    data = IF(etag = VALUES(etag), NULL, data)"
+);
 
 /// The key at the end of the stretch behind a key; none if fewer rows follow. The two ranges are asked for one
 /// by one, because the engines make no range of a comparison of pairs; each reads no more than the stretch.

@@ -5,7 +5,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use crate::flow::judge::{Effect, Standing};
-use crate::flow::rows::{ClaimRow, RecordRow};
+use crate::flow::rows::{ClaimRow, RecordRow, stored_version};
 use crate::flow::write::Write;
 use crate::server::Setback;
 
@@ -37,34 +37,38 @@ pub(super) fn effect(write: &Write, row: Option<&PgRow>) -> Result<Effect, Setba
         return nothing_stands(write);
     };
     let is_applied: bool = row.try_get(0)?;
-    let number: i64 = row.try_get(1)?;
     if is_applied {
-        return Ok(Effect::Applied(number));
+        // Of what a delete took, however damaged it was, nobody asks for the version.
+        let number: Option<i64> = row.try_get(1)?;
+        return Ok(Effect::Applied(number.unwrap_or_default()));
     }
-    let etag: Option<String> = row.try_get(2)?;
-    let (standing, would_hold) = match (write, etag) {
-        (Write::UpdateMetadata { update, .. }, _) => {
-            let version = version(number)?;
-            (Standing::Claim(version), version == update.old_version)
-        }
-        (_, None) => {
-            let fits = match write {
-                Write::Increment { delta, .. } => number.checked_add(*delta).is_some(),
-                _ => false,
-            };
-            (Standing::Counter, fits)
-        }
-        (_, Some(etag)) => {
-            let version = version(number)?;
-            let etag = Etag::new(etag).map_err(undecodable)?;
-            let holds = match write {
-                Write::Put { condition, .. } => {
-                    condition.holds(Some((version, &etag))) && version < Version::MAX
-                }
-                Write::Delete { condition, .. } => condition.holds(Some((version, &etag))),
-                _ => false,
-            };
-            (Standing::Record(version), holds)
+    let (standing, would_hold) = if let Write::UpdateMetadata { update, .. } = write {
+        let Some(version) = version(row)? else {
+            return Ok(Effect::Nothing(Standing::Damaged));
+        };
+        (Standing::Claim(version), version == update.old_version)
+    } else {
+        let counter: Option<i64> = row.try_get(2)?;
+        let etag: Option<String> = row.try_get(3)?;
+        match (version(row)?, counter, etag.map(Etag::new)) {
+            (Some(version), None, Some(Ok(etag))) => {
+                let holds = match write {
+                    Write::Put { condition, .. } => {
+                        condition.holds(Some((version, &etag))) && version < Version::MAX
+                    }
+                    Write::Delete { condition, .. } => condition.holds(Some((version, &etag))),
+                    _ => false,
+                };
+                (Standing::Record(version), holds)
+            }
+            (None, Some(value), None) => {
+                let fits = match write {
+                    Write::Increment { delta, .. } => value.checked_add(*delta).is_some(),
+                    _ => false,
+                };
+                (Standing::Counter, fits)
+            }
+            _ => (Standing::Damaged, false),
         }
     };
     if would_hold {
@@ -87,10 +91,8 @@ fn nothing_stands(write: &Write) -> Result<Effect, Setback> {
     Ok(Effect::Nothing(Standing::Absent))
 }
 
-fn version(number: i64) -> Result<Version> {
-    Version::try_from(number).map_err(undecodable)
-}
-
-fn undecodable(error: changestore_core::Error) -> sqlx::Error {
-    sqlx::Error::Decode(Box::new(error))
+/// The version of what stands there; none if it is none, or an impossible one.
+fn version(row: &PgRow) -> Result<Option<Version>> {
+    let version: Option<i64> = row.try_get(1)?;
+    Ok(version.and_then(|version| stored_version(version).ok()))
 }

@@ -54,7 +54,7 @@ WHERE queue = $1 AND uri = $2
 ORDER BY request_id";
 
 /// What follows a write of a document: one row of what it did, or one of what stands there, or none.
-/// The number is a version or a counter's value; only a record has an etag.
+/// The number is a version or a counter's value; what stands there has a version and an etag, or a counter's value.
 macro_rules! document {
     ($write:literal, $returning:literal, $now:literal) => {
         concat!(
@@ -63,9 +63,9 @@ macro_rules! document {
             "\nRETURNING ",
             $returning,
             " AS number\n)\n",
-            "SELECT true, number, NULL::text FROM written\n",
+            "SELECT true, number, NULL::bigint, NULL::text FROM written\n",
             "UNION ALL\n",
-            "SELECT false, coalesce(version, counter), etag FROM changestore_documents\n",
+            "SELECT false, version, counter, etag FROM changestore_documents\n",
             "WHERE pk = $1 AND sk = $2 AND (expire_at IS NULL OR expire_at > ",
             $now,
             ") AND NOT EXISTS (SELECT FROM written)"
@@ -80,9 +80,9 @@ SET version = $4, updated_at = $5, metadata = $6
 WHERE queue = $1 AND uri = $2 AND request_id = $3 AND version = $7
 RETURNING version
 )
-SELECT true, version, NULL::text FROM written
+SELECT true, version FROM written
 UNION ALL
-SELECT false, version, NULL FROM changestore_claims
+SELECT false, version FROM changestore_claims
 WHERE queue = $1 AND uri = $2 AND request_id = $3 AND NOT EXISTS (SELECT FROM written)";
 
 /// A live record; not a counter.
@@ -103,7 +103,7 @@ ON CONFLICT (pk, sk) DO UPDATE SET
     etag = excluded.etag,
     data = excluded.data
 WHERE old.expire_at <= $6
-    OR ($7 AND old.counter IS NULL AND old.version < 9223372036854775807)",
+    OR ($7 AND old.counter IS NULL AND old.version BETWEEN 1 AND 9223372036854775806)",
     "version",
     "$6"
 );
@@ -122,7 +122,7 @@ ON CONFLICT (pk, sk) DO UPDATE SET
     etag = excluded.etag,
     data = excluded.data
 WHERE old.expire_at <= $6
-    OR (old.counter IS NULL AND old.version < 9223372036854775807)
+    OR (old.counter IS NULL AND old.version BETWEEN 1 AND 9223372036854775806)
 RETURNING pk, sk, version";
 
 /// A put that must find a version or an etag; the other of the two is null.
@@ -131,7 +131,7 @@ const REPLACE: &str = document!(
 UPDATE changestore_documents
 SET expire_at = $3, version = version + 1, etag = $4, data = $5
 WHERE pk = $1 AND sk = $2 AND counter IS NULL AND (expire_at IS NULL OR expire_at > $6)
-    AND (version = $7 OR etag = $8) AND version < 9223372036854775807",
+    AND (version = $7 OR etag = $8) AND version BETWEEN 1 AND 9223372036854775806",
     "version",
     "$6"
 );

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use changestore_core::{Clock, Version, limits};
+use changestore_core::{Clock, limits};
 use futures::TryStreamExt as _;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Connection as _, Either, Executor as _, Row as _};
@@ -10,12 +10,14 @@ use sqlx::{AssertSqlSafe, Connection as _, Either, Executor as _, Row as _};
 use super::bind::Binder;
 use super::codes::{self, SQLITE};
 use super::group_commit::{Engine, Failure};
+use super::read::there;
 use super::script::{Kind, Run, Scripts, runs};
 use super::source::Source;
 use super::statements;
 use crate::flow::classify::Cause;
 use crate::flow::garbage::{Position, ROWS_PER_STEP, Step};
 use crate::flow::judge::{Effect, Standing};
+use crate::flow::rows::stored_version;
 use crate::flow::write::Write;
 
 #[derive(Debug)]
@@ -129,8 +131,7 @@ impl SqliteEngine {
     async fn whole(&mut self, run: &Run, writes: &[&Write]) -> Result<Vec<Effect>, Failure> {
         let last = run.statements() + 1;
         match self.execute(run, writes, true).await? {
-            Ok(answers) => effects(run, &answers[1..last])
-                .map_err(|error| Failure::Unknown(Cause::new(error, &SQLITE))),
+            Ok(answers) => Ok(effects(run, &answers[1..last])),
             Err(Broken { statement, error }) => {
                 let stage = match statement {
                     0 => Stage::Begin,
@@ -147,17 +148,13 @@ impl SqliteEngine {
         self.statement(statements::BEGIN, Stage::Begin).await?;
         let mut all = vec![Effect::Nothing(Standing::Absent); writes.len()];
         for run in runs {
-            let answers = self.execute(run, writes, false).await?;
-            let effects = answers
-                .map_err(|broken| broken.error)
-                .and_then(|answers| effects(run, &answers));
-            match effects {
-                Ok(effects) => {
-                    for (place, effect) in run.places.iter().zip(effects) {
+            match self.execute(run, writes, false).await? {
+                Ok(answers) => {
+                    for (place, effect) in run.places.iter().zip(effects(run, &answers)) {
                         all[*place] = effect;
                     }
                 }
-                Err(error) => return Err(self.abandon(Stage::Work, error).await),
+                Err(broken) => return Err(self.abandon(Stage::Work, broken.error).await),
             }
         }
         self.statement(statements::COMMIT, Stage::Commit).await?;
@@ -256,31 +253,45 @@ impl SqliteEngine {
     }
 }
 
-/// What each write of a run did, in the order of its places.
-fn effects(run: &Run, answers: &[Vec<SqliteRow>]) -> Result<Vec<Effect>, sqlx::Error> {
+/// What each write of a run did, in the order of its places. A row that cannot be read is the matter of the one write
+/// that met it, and not of those that share its transaction.
+fn effects(run: &Run, answers: &[Vec<SqliteRow>]) -> Vec<Effect> {
     answers
         .chunks(run.kind.statements())
         .map(|answers| match answers {
-            [written, ..] if !written.is_empty() => Ok(Effect::Applied(written[0].try_get(0)?)),
-            [_, standing] => standing_of(run.kind, standing).map(Effect::Nothing),
+            [written, ..] if !written.is_empty() => applied(run.kind, &written[0]),
+            [_, standing] => Effect::Nothing(standing_of(run.kind, standing)),
             // A claim that was there before needs no reason.
-            _ => Ok(Effect::Nothing(Standing::Absent)),
+            _ => Effect::Nothing(Standing::Absent),
         })
         .collect()
 }
 
+/// The number that a write left. Of what a delete took, however damaged it was, nobody asks; and all others have
+/// written theirs.
+fn applied(kind: Kind, row: &SqliteRow) -> Effect {
+    match kind {
+        Kind::Delete => Effect::Applied(0),
+        _ => there(row, 0).map_or(Effect::Nothing(Standing::Damaged), Effect::Applied),
+    }
+}
+
 /// What stands where a write did nothing.
-fn standing_of(kind: Kind, rows: &[SqliteRow]) -> Result<Standing, sqlx::Error> {
+fn standing_of(kind: Kind, rows: &[SqliteRow]) -> Standing {
     let Some(row) = rows.first() else {
-        return Ok(Standing::Absent);
+        return Standing::Absent;
     };
-    let Some(version) = row.try_get::<Option<i64>, _>(0)? else {
-        return Ok(Standing::Counter);
-    };
-    let version =
-        Version::try_from(version).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    Ok(match kind {
-        Kind::UpdateMetadata => Standing::Claim(version),
-        _ => Standing::Record(version),
-    })
+    let version = row.try_get::<Option<i64>, _>(0);
+    let version = version.map(|version| version.map(stored_version));
+    if kind == Kind::UpdateMetadata {
+        return match version {
+            Ok(Some(Ok(version))) => Standing::Claim(version),
+            _ => Standing::Damaged,
+        };
+    }
+    match (version, row.try_get::<Option<i64>, _>(1)) {
+        (Ok(Some(Ok(version))), Ok(None)) => Standing::Record(version),
+        (Ok(None), Ok(Some(_))) => Standing::Counter,
+        _ => Standing::Damaged,
+    }
 }

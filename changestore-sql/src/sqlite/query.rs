@@ -7,10 +7,9 @@ use std::ops::Bound;
 
 use changestore_core::{QueryPlan, Result, Timestamp};
 use futures::TryStreamExt as _;
-use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
-use super::read::{Read, record_row};
+use super::read::{Read, record_row, there};
 use super::statements;
 use super::store::Inner;
 use crate::flow::scan::{PAGE_BYTES, Page, Pages};
@@ -56,7 +55,7 @@ impl Read for ReadPage<'_> {
         let mut rows = Vec::new();
         let mut bytes = 0;
         while let Some(row) = stream.try_next().await? {
-            let sk = row.try_get(0)?;
+            let sk = there(&row, 0)?;
             let row = record_row(&row, 1)?;
             bytes += row.data.len();
             rows.push((sk, row));

@@ -3,8 +3,8 @@
 use std::future::Future;
 
 use changestore_core::{ChangeRecord, Key, Record, Result, Timestamp};
-use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
+use sqlx::{Decode, Row as _, Type, TypeInfo as _, ValueRef as _};
 use tokio::time::Instant;
 
 use super::codes::{self, SQLITE};
@@ -125,20 +125,44 @@ impl Read for RecordAt<'_> {
 
 fn claim_row(row: &SqliteRow) -> Result<ClaimRow, sqlx::Error> {
     Ok(ClaimRow {
-        request_id: row.try_get(0)?,
-        version: row.try_get(1)?,
-        created_at: row.try_get(2)?,
-        updated_at: row.try_get(3)?,
-        metadata: row.try_get(4)?,
+        request_id: there(row, 0)?,
+        version: there(row, 1)?,
+        created_at: there(row, 2)?,
+        updated_at: there(row, 3)?,
+        metadata: there(row, 4)?,
     })
 }
 
 /// A record's columns, from this one on.
 pub(super) fn record_row(row: &SqliteRow, first: usize) -> Result<RecordRow, sqlx::Error> {
     Ok(RecordRow {
-        version: row.try_get(first)?,
-        etag: row.try_get(first + 1)?,
+        version: there(row, first)?,
+        etag: there(row, first + 1)?,
         expire_at: row.try_get(first + 2)?,
-        data: row.try_get(first + 3)?,
+        data: bytes(row, first + 3)?,
     })
+}
+
+/// A value that every row has: asked for as it is, NULL would come as a zero or as an empty text.
+pub(super) fn there<'r, T>(row: &'r SqliteRow, column: usize) -> Result<T, sqlx::Error>
+where
+    T: Decode<'r, Sqlite> + Type<Sqlite>,
+{
+    let value: Option<T> = row.try_get(column)?;
+    value.ok_or_else(|| impossible(column, "it is NULL"))
+}
+
+/// A BLOB: a text would come as its bytes.
+fn bytes(row: &SqliteRow, column: usize) -> Result<Vec<u8>, sqlx::Error> {
+    if row.try_get_raw(column)?.type_info().name() == "TEXT" {
+        return Err(impossible(column, "it is a text"));
+    }
+    there(row, column)
+}
+
+fn impossible(column: usize, why: &'static str) -> sqlx::Error {
+    sqlx::Error::ColumnDecode {
+        index: column.to_string(),
+        source: why.into(),
+    }
 }

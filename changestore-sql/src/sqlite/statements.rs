@@ -55,9 +55,9 @@ ON CONFLICT (pk, sk) DO UPDATE SET
     counter = NULL,
     etag = excluded.etag,
     data = excluded.data
-WHERE expire_at <= ? OR (? AND counter IS NULL AND version < 9223372036854775807)
+WHERE expire_at <= ? OR (? AND counter IS NULL AND version BETWEEN 1 AND 9223372036854775806)
 RETURNING version;
-SELECT version
+SELECT version, counter
 FROM changestore_documents
 WHERE pk = ? AND sk = ? AND (expire_at IS NULL OR expire_at > ?) AND changes() = 0;
 ";
@@ -67,9 +67,9 @@ pub(super) const REPLACE: &str = "\
 UPDATE changestore_documents
 SET expire_at = ?, version = version + 1, etag = ?, data = ?
 WHERE pk = ? AND sk = ? AND counter IS NULL AND (expire_at IS NULL OR expire_at > ?)
-    AND (version = ? OR etag = ?) AND version < 9223372036854775807
+    AND (version = ? OR etag = ?) AND version BETWEEN 1 AND 9223372036854775806
 RETURNING version;
-SELECT version
+SELECT version, counter
 FROM changestore_documents
 WHERE pk = ? AND sk = ? AND (expire_at IS NULL OR expire_at > ?) AND changes() = 0;
 ";
@@ -80,7 +80,7 @@ DELETE FROM changestore_documents
 WHERE pk = ? AND sk = ? AND counter IS NULL AND (expire_at IS NULL OR expire_at > ?)
     AND (? OR version = ? OR etag = ?)
 RETURNING version;
-SELECT version
+SELECT version, counter
 FROM changestore_documents
 WHERE pk = ? AND sk = ? AND (expire_at IS NULL OR expire_at > ?) AND changes() = 0;
 ";
@@ -101,9 +101,10 @@ ON CONFLICT (pk, sk) DO UPDATE SET
     version = NULL,
     etag = NULL,
     data = NULL
-WHERE expire_at <= ? OR typeof(counter + excluded.counter) = 'integer'
+WHERE expire_at <= ?
+    OR (typeof(counter) = 'integer' AND typeof(counter + excluded.counter) = 'integer')
 RETURNING counter;
-SELECT version
+SELECT version, counter
 FROM changestore_documents
 WHERE pk = ? AND sk = ? AND (expire_at IS NULL OR expire_at > ?) AND changes() = 0;
 ";

@@ -8,6 +8,7 @@
 mod batches;
 mod broken;
 mod cancelled;
+mod corruption;
 mod crash;
 mod garbage;
 mod hostile;

@@ -1,6 +1,7 @@
 //! What SQLite adds to the contracts: files, schemas, locks, transactions.
 
 mod contention;
+mod corruption;
 mod errors;
 mod garbage;
 mod group_commit;
