@@ -5,6 +5,9 @@
 //! other test program.
 
 mod contender;
+mod killed;
+#[path = "../support/killed.rs"]
+mod writer;
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -21,11 +24,27 @@ fn main() {
         contender::run(&url);
         return;
     }
-    let trial = Trial::test("two_processes_on_one_database", || {
-        two_processes();
-        Ok::<(), Failed>(())
-    });
-    let trials = vec![trial.with_ignored_flag(true)];
+    if killed::play_role() {
+        return;
+    }
+    let trial = |name, test: fn()| {
+        let trial = Trial::test(name, move || {
+            test();
+            Ok::<(), Failed>(())
+        });
+        trial.with_ignored_flag(true)
+    };
+    let trials = vec![
+        trial("two_processes_on_one_database", two_processes),
+        trial(
+            "what_was_acknowledged_survives_a_kill_of_the_process",
+            killed::what_was_acknowledged_survives_a_kill_of_the_process,
+        ),
+        trial(
+            "what_was_acknowledged_survives_a_kill_of_both",
+            killed::what_was_acknowledged_survives_a_kill_of_both,
+        ),
+    ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 

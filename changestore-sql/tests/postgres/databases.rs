@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use changestore_core::{Condition, DocumentStore as _, Error, ErrorKind};
+use changestore_core::{
+    ChangeStore as _, Condition, CreateOutcome, DocumentStore as _, DocumentStoreExt as _, Error,
+    ErrorKind, MetadataUpdate, QueryOptions, Version,
+};
 use changestore_sql::{PostgresOptions, PostgresStore};
 
-use super::server::{Schema, connect, key, new_name, record, run, url};
+use super::server::{Schema, claim, connect, key, new_name, record, run, url};
 
 /// The server's URL with another database.
 fn url_of(database: &str) -> String {
@@ -69,6 +72,66 @@ pub(crate) async fn a_role_that_may_not_use_the_schema_is_told_so() {
     assert_eq!(*error.kind(), ErrorKind::PermissionDenied, "{error}");
     assert!(error.to_string().contains("search_path"), "{error}");
     run(&mut owner, format!("DROP DATABASE {database}")).await;
+}
+
+/// The rights that SECURITY.md names.
+pub(crate) async fn a_role_with_the_least_rights_does_everything() {
+    let schema = Schema::new().await;
+    let (name, role) = (&schema.0, new_name("least"));
+    let mut owner = connect().await;
+    run(
+        &mut owner,
+        format!(
+            "CREATE ROLE {role};
+             GRANT USAGE ON SCHEMA {name} TO {role};
+             GRANT SELECT ON {name}.changestore_migrations TO {role};
+             GRANT SELECT, INSERT, UPDATE ON {name}.changestore_claims TO {role};
+             GRANT SELECT, INSERT, UPDATE, DELETE ON {name}.changestore_documents TO {role}"
+        ),
+    )
+    .await;
+    let url = url();
+    let joined = if url.contains('?') { '&' } else { '?' };
+    let options = PostgresOptions::new(&format!("{url}{joined}options=-c%20role%3D{role}"))
+        .unwrap()
+        .with_schema(name)
+        .unwrap();
+    let store = PostgresStore::open_with(options).await.unwrap();
+    let created = store.create(claim("r")).await.unwrap();
+    assert_eq!(created, CreateOutcome::Created);
+    let update = MetadataUpdate {
+        metadata: claim("r").metadata,
+        old_version: Version::FIRST,
+        new_version: Version::FIRST.next(),
+        updated_at: claim("r").updated_at,
+    };
+    store
+        .update_metadata(&claim("r").key, update)
+        .await
+        .unwrap();
+    assert_eq!(store.get_by_uri("queue", "uri").await.unwrap().len(), 1);
+    for _ in 0..2 {
+        store.put(record("k"), Condition::None).await.unwrap();
+    }
+    store.get(&key("k")).await.unwrap();
+    let found = store.query_all("partition", "", QueryOptions::default());
+    assert_eq!(found.await.unwrap().len(), 1);
+    store.delete(&key("k"), Condition::None).await.unwrap();
+    assert_eq!(store.increment(&key("n"), 1, None).await.unwrap(), 1);
+    store.collect_expired().await.unwrap();
+    // It has these rights and no others.
+    let error = PostgresStore::migrate_with(
+        PostgresOptions::new(&format!("{url}{joined}options=-c%20role%3D{role}"))
+            .unwrap()
+            .with_schema(&new_name("other"))
+            .unwrap(),
+    )
+    .await
+    .unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::PermissionDenied, "{error}");
+    store.close().await;
+    schema.drop().await;
+    run(&mut owner, format!("DROP ROLE {role}")).await;
 }
 
 /// The server says that the session was idle for too long, so nothing was sent that it has seen.

@@ -5,15 +5,19 @@
 //! `CHANGESTORE_POSTGRES_URL`, or one of its own to be killed, and is ignored unless it is asked for.
 
 mod cancellation;
+mod corruption;
 mod databases;
 mod isolation;
 mod keys;
+mod killed;
 mod opening;
 mod pooler;
 mod processes;
 mod restart;
 mod server;
 mod sessions;
+#[path = "../support/killed.rs"]
+mod writer;
 
 use std::future::Future;
 
@@ -39,17 +43,21 @@ macro_rules! trials {
 }
 
 fn main() {
-    if processes::play_role() {
+    if processes::play_role() || killed::play_role() {
         return;
     }
     let trials = trials! {
         cancellation:
             four_hundred_dropped_operations_leave_a_small_store_whole
             four_hundred_dropped_operations_leave_a_small_pool_whole;
+        corruption:
+            spoiled_documents_are_told_and_harm_nobody
+            spoiled_claims_are_told_and_harm_nobody;
         databases:
             texts_of_bytes_have_any_form
             an_encoding_that_sorts_otherwise_is_refused
             a_role_that_may_not_use_the_schema_is_told_so
+            a_role_with_the_least_rights_does_everything
             an_idle_session_that_was_ended_costs_no_write;
         isolation:
             every_level_of_the_pools_sessions_is_exact
@@ -60,6 +68,9 @@ fn main() {
             a_long_compressible_key_is_refused_by_the_table
             metadata_are_kept_with_null_escapes_and_spacing
             every_statement_goes_by_the_key_alone;
+        killed:
+            what_was_acknowledged_survives_a_kill_of_the_process
+            what_was_acknowledged_survives_a_kill_of_both;
         opening:
             a_missing_schema_is_named
             an_older_and_a_newer_schema_are_told

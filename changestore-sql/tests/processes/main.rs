@@ -1,9 +1,11 @@
-//! Several processes on one file, and one that is killed.
+//! Several processes on one file, one that is killed, one whose disk is full, and a log that is torn.
 //!
 //! The program starts itself again in a role ([`roles`]); hence its own `main`, with the options and
 //! the output of any other test program.
 
+mod full;
 mod roles;
+mod torn;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
@@ -34,6 +36,11 @@ fn main() {
             two_processes,
         ),
         trial("what_was_acknowledged_survives_a_kill", a_kill),
+        trial(
+            "on_a_full_disk_every_write_is_told_and_nothing_is_half_there",
+            full::a_full_disk,
+        ),
+        trial("of_a_torn_log_a_whole_beginning_is_left", torn::a_torn_log),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
@@ -46,8 +53,11 @@ struct Actor {
 
 impl Actor {
     fn start(role: Role, path: &str) -> Self {
-        let program = std::env::current_exe().unwrap();
-        let mut child = Command::new(program)
+        Self::start_by(Command::new(std::env::current_exe().unwrap()), role, path)
+    }
+
+    fn start_by(mut command: Command, role: Role, path: &str) -> Self {
+        let mut child = command
             .env(Role::VARIABLE, role.name())
             .env(Role::PATH_VARIABLE, path)
             .stdin(Stdio::piped())

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore as _, CreateOutcome, DocumentStore as _,
-    DocumentStoreExt as _, Key, Metadata, NewRecord, Timestamp,
+    DocumentStoreExt as _, ErrorKind, Key, Metadata, NewRecord, Outcome, Timestamp,
 };
 use changestore_sql::SqliteStore;
 use tokio::runtime::Runtime;
@@ -25,6 +25,8 @@ pub(crate) enum Role {
     Contender,
     /// Says which of its writes were acknowledged, for ever.
     Acknowledger,
+    /// Writes until nothing can be written any more, and says what it was told of each.
+    Filler,
 }
 
 impl Role {
@@ -35,12 +37,13 @@ impl Role {
         match self {
             Self::Contender => "contender",
             Self::Acknowledger => "acknowledger",
+            Self::Filler => "filler",
         }
     }
 
     pub(crate) fn from_environment() -> Option<(Self, String)> {
         let name = std::env::var(Self::VARIABLE).ok()?;
-        let role = [Self::Contender, Self::Acknowledger]
+        let role = [Self::Contender, Self::Acknowledger, Self::Filler]
             .into_iter()
             .find(|role| role.name() == name)
             .expect("a role");
@@ -57,6 +60,7 @@ impl Role {
             match self {
                 Self::Contender => contend(&store).await,
                 Self::Acknowledger => acknowledge(&store).await,
+                Self::Filler => fill(&store).await,
             }
         });
     }
@@ -122,4 +126,40 @@ async fn acknowledge(store: &SqliteStore) {
         });
     }
     tasks.join_all().await;
+}
+
+/// Eight tasks, each until it has failed three times in a row. Then all can still be read.
+async fn fill(store: &SqliteStore) {
+    let mut tasks = JoinSet::new();
+    for task in 0..8 {
+        let store = store.clone();
+        tasks.spawn(async move {
+            let mut failures = 0;
+            for step in 0.. {
+                let request = format!("{task}/{step}");
+                match store.create(claim(request.clone())).await {
+                    Ok(outcome) => {
+                        assert_eq!(outcome, CreateOutcome::Created);
+                        failures = 0;
+                        say(&format!("acknowledged {request}"));
+                    }
+                    Err(error) => {
+                        assert_eq!(*error.kind(), ErrorKind::Unavailable, "{error:?}");
+                        failures += 1;
+                        let told = match error.outcome() {
+                            Outcome::NotApplied => "refused",
+                            Outcome::Unknown => "unknown",
+                        };
+                        say(&format!("{told} {request}"));
+                    }
+                }
+                if failures == 3 {
+                    return;
+                }
+            }
+        });
+    }
+    tasks.join_all().await;
+    let claims = store.get_by_uri("queue", "uri").await.expect("read");
+    say(&format!("read {}", claims.len()));
 }
