@@ -26,7 +26,8 @@ impl Install {
     }
 
     /// This command, by whoever runs this and for nobody else.
-    pub(crate) const fn command(command: &'static str) -> Self {
+    #[must_use]
+    pub const fn command(command: &'static str) -> Self {
         Self::packages(&[]).then(command)
     }
 

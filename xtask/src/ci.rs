@@ -14,7 +14,7 @@ use crate::{conformance, tidy, tools};
 const VENDOR: &str = "examples/vendor-redb/Cargo.toml";
 
 /// The workspaces beside ours.
-const OTHER_WORKSPACES: [&str; 2] = [VENDOR, engine::DOCKER_MANIFEST];
+pub(crate) const OTHER_WORKSPACES: [&str; 2] = [VENDOR, engine::DOCKER_MANIFEST];
 
 /// What fails fastest comes first; the tests come last, so that their summary ends the output.
 pub(crate) fn run(options: &engine::Options) -> Result<()> {

@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod columns;
 mod conformance;
+mod deny;
 mod engine;
 mod process;
 mod tidy;
@@ -41,6 +42,8 @@ enum Command {
     Tidy(tidy::Arguments),
     /// Run the benchmarks; each prints ratios that were measured side by side.
     Bench(bench::Arguments),
+    /// Check licences, bans and sources of all dependencies with cargo-deny.
+    Deny(deny::Arguments),
     /// Run a command, such as `cargo test`, with servers beside it and their URLs in its environment.
     With(with::Arguments),
     /// Everything that must hold before a change lands, ending with all tests.
@@ -68,6 +71,7 @@ fn run() -> Result<()> {
         Command::Torture(arguments) => torture::run(&arguments),
         Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Deny(arguments) => deny::run(&arguments),
         Command::With(arguments) => with::run(&arguments),
         Command::Ci(options) => ci::run(&options),
     }
