@@ -54,7 +54,9 @@ impl TestReport {
         self.panics = tally.panics();
     }
 
-    fn to_json(&self) -> Value {
+    /// As it stands in a report.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         json!({
             "backend": self.backend,
             "engine": self.engine,

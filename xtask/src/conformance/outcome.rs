@@ -204,7 +204,7 @@ impl Report {
     pub(super) fn to_json(&self) -> Value {
         let backends = self.outcomes.iter().map(|outcome| {
             let name = outcome.row.name();
-            let (engine, cases, failure) = match &outcome.status {
+            let (engine, cases, torture, failure) = match &outcome.status {
                 Status::NotRun => return json!({ "backend": name, "status": "not run" }),
                 Status::Unreachable(why) => {
                     return json!({ "backend": name, "status": "not reachable", "failure": why });
@@ -212,9 +212,9 @@ impl Report {
                 Status::Ran {
                     engine,
                     cases,
+                    torture,
                     failure,
-                    ..
-                } => (engine, cases, failure),
+                } => (engine, cases, torture, failure),
             };
             let contracts = CONTRACTS.iter().map(|(contract, _, names)| {
                 let tally = outcome.tally(names).unwrap_or_default();
@@ -236,6 +236,7 @@ impl Report {
                 "failure": failure,
                 "contracts": contracts.collect::<serde_json::Map<_, _>>(),
                 "cases": cases.collect::<Vec<_>>(),
+                "torture": torture.to_json(),
             })
         });
         json!({

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use serde_json::Value;
 use storetest::torture::report::{self, PATH_VARIABLE, TestReport};
 use storetest::torture::{NETWORK_TESTS, TESTS};
 
@@ -77,6 +78,10 @@ impl Outcome {
         faults
     }
 
+    pub(crate) fn to_json(&self) -> Value {
+        self.tests.iter().map(TestReport::to_json).collect()
+    }
+
     fn line(&self) -> Vec<String> {
         let sum =
             |count: fn(&TestReport) -> u64| self.tests.iter().map(count).sum::<u64>().to_string();
@@ -125,4 +130,71 @@ pub(crate) fn render<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Str
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     rows.extend(outcomes.into_iter().map(Outcome::line));
     columns::render(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(spoil: impl Fn(&mut TestReport)) -> Outcome {
+        let row = Row::all()
+            .find(|row| row.engine.is_some())
+            .expect("one with a server");
+        let report = |test: &str| TestReport {
+            backend: row.backend.name.to_owned(),
+            engine: "engine".to_owned(),
+            test: test.to_owned(),
+            seed: 7,
+            millis: 1,
+            operations: 2,
+            histories: 1,
+            faults: 3,
+            lost: 0,
+            wrong: 0,
+            panics: 0,
+        };
+        let mut tests: Vec<_> = wanted(row).map(report).collect();
+        tests.iter_mut().for_each(spoil);
+        Outcome { row, tests }
+    }
+
+    #[test]
+    fn what_is_clean_has_no_faults() {
+        let outcome = outcome(|_| {});
+        assert!(outcome.faults().is_empty());
+        let table = render([&outcome]);
+        let line: Vec<_> = table
+            .lines()
+            .nth(1)
+            .expect("a row")
+            .split_whitespace()
+            .collect();
+        let tests = TESTS.len() + NETWORK_TESTS.len();
+        let sums = [2 * tests, tests, 3 * tests, 0, 0, 0, 7].map(|sum| sum.to_string());
+        assert_eq!(line[2..], sums);
+    }
+
+    #[test]
+    fn each_fault_is_found() {
+        let spoils: [fn(&mut TestReport); 6] = [
+            |test| test.lost = 1,
+            |test| test.wrong = 1,
+            |test| test.panics = 1,
+            |test| test.operations = 0,
+            |test| test.faults = 0,
+            |test| test.test = "another".to_owned(),
+        ];
+        for spoil in spoils {
+            let faults = outcome(|test| {
+                if test.test == NETWORK_TESTS[0] {
+                    spoil(test);
+                }
+            })
+            .faults();
+            let [fault] = faults.as_slice() else {
+                panic!("not one fault: {faults:?}");
+            };
+            assert!(fault.contains(NETWORK_TESTS[0]), "{fault}");
+        }
+    }
 }

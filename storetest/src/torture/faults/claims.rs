@@ -5,9 +5,10 @@ use std::sync::Arc;
 use changestore_core::{ChangeKey, ChangeStore};
 use futures::future::join_all;
 
-use super::{Fault, Share, Site, bounded, is_sick};
+use super::{Fault, Share, Site, bounded};
 use crate::torture::history::claims::{Client, Shared};
 use crate::torture::history::journal::Journal;
+use crate::torture::history::sickness;
 use crate::torture::{Anomaly, Tally};
 
 /// A call under a fault, with what is at its key before.
@@ -60,7 +61,7 @@ pub(super) async fn matrix(site: &Site<dyn ChangeStore>, seed: u64, share: Share
     shared.journal.judge().await
 }
 
-/// One call under one fault; whether it has ended.
+/// One call under one fault; whether the store is still of use.
 async fn one(
     site: &Site<dyn ChangeStore>,
     shared: &Arc<Shared>,
@@ -73,7 +74,7 @@ async fn one(
     let queue = shared.journal.data_of(shared.journal.new_write());
     let key = ChangeKey::new(queue, &*what, "request").expect("legal");
     if !matches!(trial, Trial::Create | Trial::UpdateOfNothing)
-        && let Some(error) = is_sick(&client.create(&key).await)
+        && let Some(error) = sickness(async || client.create(&key).await).await
     {
         let shown = format!("before {what}: {error:?}");
         shared.journal.violation(Anomaly::Unhealthy, shown).await;
@@ -85,13 +86,13 @@ async fn one(
     }
     site.proxy.calm();
     // More calls at once than there were before: whatever the fault has left behind is met.
-    let calls = (0..4).map(|_| async {
-        is_sick(&shared.store.get_by_uri(key.queue(), key.uri()).await)
-            .map(|error| format!("{error:?}"))
-    });
-    for error in join_all(calls).await.into_iter().flatten() {
-        let shown = format!("after {what}: {error}");
+    let calls =
+        (0..4).map(|_| sickness(async || shared.store.get_by_uri(key.queue(), key.uri()).await));
+    let sick: Vec<_> = join_all(calls).await.into_iter().flatten().collect();
+    if let Some(error) = sick.first() {
+        let shown = format!("after {what}: {error:?}");
         shared.journal.violation(Anomaly::Unhealthy, shown).await;
+        return false;
     }
     let keys = std::slice::from_ref(&key);
     drop(client.read(&key, keys).await);

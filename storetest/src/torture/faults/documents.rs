@@ -6,9 +6,10 @@ use std::time::Duration;
 use changestore_core::{DocumentStore, Key};
 use futures::future::join_all;
 
-use super::{Fault, Share, Site, bounded, is_sick};
+use super::{Fault, Share, Site, bounded};
 use crate::torture::history::documents::{Client, If, Shared};
 use crate::torture::history::journal::Journal;
+use crate::torture::history::sickness;
 use crate::torture::{Anomaly, Tally};
 
 /// A call under a fault, with what is at its key before.
@@ -116,7 +117,7 @@ pub(super) async fn matrix(site: &Site<dyn DocumentStore>, seed: u64, share: Sha
     shared.journal.judge().await
 }
 
-/// One call under one fault; whether it has ended.
+/// One call under one fault; whether the store is still of use.
 async fn one(
     site: &Site<dyn DocumentStore>,
     shared: &Arc<Shared>,
@@ -129,8 +130,8 @@ async fn one(
     // A partition of its own: the query is of all of it.
     let pk = shared.journal.data_of(shared.journal.new_write());
     let key = Key::new(pk, &*what).expect("legal");
-    let prepared = trial.prepare(&mut client, &key).await;
-    if let Some(error) = is_sick(&prepared) {
+    let prepared = sickness(async || trial.prepare(&mut client, &key).await);
+    if let Some(error) = prepared.await {
         let shown = format!("before {what}: {error:?}");
         shared.journal.violation(Anomaly::Unhealthy, shown).await;
     }
@@ -141,12 +142,12 @@ async fn one(
     }
     site.proxy.calm();
     // More calls at once than there were before: whatever the fault has left behind is met.
-    let calls = (0..4).map(|_| async {
-        is_sick(&shared.store.get(&key).await).map(|error| format!("{error:?}"))
-    });
-    for error in join_all(calls).await.into_iter().flatten() {
-        let shown = format!("after {what}: {error}");
+    let calls = (0..4).map(|_| sickness(async || shared.store.get(&key).await));
+    let sick: Vec<_> = join_all(calls).await.into_iter().flatten().collect();
+    if let Some(error) = sick.first() {
+        let shown = format!("after {what}: {error:?}");
         shared.journal.violation(Anomaly::Unhealthy, shown).await;
+        return false;
     }
     Trial::look(&mut client, &key).await;
     true

@@ -2,7 +2,7 @@
 //!
 //! What a call is told under a fault must be true: it happened, it did not, or nobody can know, and the calls before
 //! and after it must be explained by one of these. Each call ends, and when the network is well again so is the store,
-//! with its next call.
+//! with its next calls.
 
 mod claims;
 mod documents;
@@ -13,14 +13,13 @@ mod proxy;
 use std::future::Future;
 use std::time::Duration;
 
-use changestore_core::{ChangeStore, Clock as _, DocumentStore, Error, ManualClock, Result};
+use changestore_core::{ChangeStore, Clock as _, DocumentStore, ManualClock};
 use fastrand::Rng;
 use futures::future::join_all;
 
 pub use fault::Fault;
 pub use harness::{Answers, NetworkHarness, Route};
 
-use super::history::journal::is_an_answer;
 use super::history::{self, Shape};
 use super::rounds::{Opened, rounds};
 use super::{Settings, Tally};
@@ -28,7 +27,7 @@ use crate::Fixture;
 use proxy::Proxy;
 
 /// How long a call may take by its store's options.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a call may take before it is said not to end: far longer, for a machine that is slow is no failure.
 const LONGEST: Duration = Duration::from_secs(20);
@@ -219,9 +218,4 @@ impl Share {
 /// A call's output, unless it does not end.
 async fn bounded<T>(call: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(LONGEST, call).await.ok()
-}
-
-/// Why a call failed, if it was not for the contract's reasons.
-fn is_sick<T>(result: &Result<T>) -> Option<&Error> {
-    result.as_ref().err().filter(|error| !is_an_answer(error))
 }

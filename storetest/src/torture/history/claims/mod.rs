@@ -11,7 +11,7 @@ use fastrand::Rng;
 pub(crate) use client::{Client, Shared};
 
 use super::journal::Journal;
-use super::{Shape, clients};
+use super::{Shape, clients, sickness};
 use crate::texts::CONFUSABLE;
 use crate::torture::{Anomaly, Tally};
 
@@ -36,12 +36,15 @@ pub(crate) async fn history(
         shared.journal.violation(Anomaly::Panic, panic).await;
     }
     calm();
-    if shape.may_fail {
-        shared.journal.may_have_failed().await;
-    }
     let mut client = Client::new(&shared, usize::MAX);
     for key in &*keys {
-        drop(client.read(key, &keys).await);
+        if let Some(error) = sickness(async || client.read(key, &keys).await).await {
+            let shown = format!("at the end: {error:?}");
+            shared.journal.violation(Anomaly::Unhealthy, shown).await;
+        }
+    }
+    if shape.may_fail {
+        shared.journal.may_have_failed().await;
     }
     shared.journal.must_not_have_failed().await;
     shared.journal.judge().await

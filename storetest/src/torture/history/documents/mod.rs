@@ -15,7 +15,7 @@ pub(crate) use spec::If;
 pub(crate) use spec::{Action, Answer, Document};
 
 use super::journal::Journal;
-use super::{Shape, clients};
+use super::{Shape, clients, sickness};
 use crate::texts::CONFUSABLE;
 use crate::torture::{Anomaly, Tally};
 
@@ -39,10 +39,10 @@ pub(crate) async fn history(
         shared.journal.violation(Anomaly::Panic, panic).await;
     }
     calm();
+    look_at(&shared, &keys).await;
     if shape.may_fail {
         shared.journal.may_have_failed().await;
     }
-    look_at(&shared, &keys).await;
     shared.journal.must_not_have_failed().await;
     shared.journal.judge().await
 }
@@ -114,7 +114,10 @@ fn expiry(client: &Client, random: &mut Rng) -> Option<Timestamp> {
 async fn look_at(shared: &Arc<Shared>, keys: &[Key]) {
     let mut client = Client::new(shared, usize::MAX);
     for key in keys {
-        drop(client.get(key).await);
+        if let Some(error) = sickness(async || client.get(key).await).await {
+            let shown = format!("at the end: {error:?}");
+            shared.journal.violation(Anomaly::Unhealthy, shown).await;
+        }
         drop(client.increment(key, 0, None).await);
     }
     drop(client.query(keys[0].pk(), keys, false).await);
