@@ -114,6 +114,8 @@ fn timestamp(at: i64) -> Result<Timestamp, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn reason(line: &str) -> String {
@@ -273,5 +275,31 @@ mod tests {
             "r".repeat(255),
         );
         assert!(Event::parse(line.as_bytes()).is_ok());
+    }
+
+    /// Events, and what has one thing wrong with it.
+    const NEARLY_RIGHT: &str = "\\{\"event\":\"(submit|finish|x)\",\"queue\":\"[a-z/é]{0,4}\",\
+        \"request_id\":\"[a-z\\\\u0]{0,4}\",(\"uris\":\\[(\"[a-z%/]{0,3}\",){0,2}\"[a-z]{1,3}\"\\],)?\
+        (\"state\":\"[a-z]{0,6}\",)?\"at\":-?[0-9]{1,18}[}\\]]{1,2}";
+
+    proptest! {
+        /// Files come from elsewhere: each line is an event whose keys are legal, or is refused with a reason.
+        #[test]
+        fn a_line_of_anything_is_an_event_or_is_refused(line in prop_oneof![
+            any::<Vec<u8>>(),
+            NEARLY_RIGHT.prop_map(String::into_bytes),
+        ]) {
+            match Event::parse(&line) {
+                Ok(event) => {
+                    prop_assert!(request::key(&event.queue, &event.request_id).is_ok());
+                    if let Kind::Submit { uris } = &event.kind {
+                        for uri in uris {
+                            prop_assert!(ChangeKey::new(&event.queue, uri, &event.request_id).is_ok());
+                        }
+                    }
+                }
+                Err(reason) => prop_assert!(!reason.is_empty()),
+            }
+        }
     }
 }
