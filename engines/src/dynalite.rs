@@ -25,6 +25,11 @@ const SERVER: &str = r"
     server.keepAliveTimeout = 0;
     server.on('error', error => { console.error(error.message); process.exit(1); });
     server.listen(Number(port), '127.0.0.1');
+    // It ends where a client breaks off in the middle of a request; no server should.
+    process.on('uncaughtException', error => {
+        console.error(error);
+        if (error.code !== 'ECONNRESET') process.exit(1);
+    });
 ";
 
 const NODE: Install = Install::packages(&["nodejs"]);
