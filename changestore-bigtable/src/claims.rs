@@ -110,26 +110,18 @@ impl Shared {
         let mut attempts = self.attempts(Resend::Recognizes);
         loop {
             let old_version = update.old_version.as_i64().to_be_bytes();
-            let is_old = filters::is(CLAIM, VERSION, old_version);
-            let predicate = if attempts.has_lost() {
-                // The new version may be the old one: its own token keeps it from being applied twice.
-                let is_ours = filters::is(CLAIM, UPDATE_TOKEN, token.as_str());
-                filters::unless(is_ours, is_old)
-            } else {
-                is_old
-            };
             let conditional = Conditional {
-                predicate,
+                predicate: filters::is(CLAIM, VERSION, old_version),
                 if_matched: mutations::update(update, &token),
                 if_not: Vec::new(),
             };
-            match self
-                .check_and_mutate(&mut attempts, &row, conditional)
-                .await?
-            {
+            let sent = self.check_and_mutate(&mut attempts, &row, conditional);
+            match sent.await? {
                 Sent::Answered(true) => return Ok(()),
-                Sent::Again => continue,
-                Sent::Answered(false) => {}
+                // After a lost reply it is only looked for: the new version may be the old one, and others may bring
+                // an old one back.
+                Sent::Again if !attempts.has_lost() => continue,
+                Sent::Again | Sent::Answered(false) => {}
             }
             let stored = self
                 .row(&mut attempts.reads(), &row, filters::claim())
@@ -142,7 +134,7 @@ impl Shared {
                 return Ok(());
             }
             let version = cells::claim_version(&stored)?;
-            if version != update.old_version {
+            if version != update.old_version || attempts.has_lost() {
                 let mismatch = ErrorKind::VersionMismatch { stored: version };
                 return Err(attempts.refuse(Error::new(mismatch)));
             }

@@ -74,9 +74,9 @@ impl Shared {
     async fn delete(&self, key: &Key, condition: Condition) -> Result<()> {
         let row = Bytes::from(layout::document_row(key));
         let resend = match condition {
-            // It could delete what others have put since.
-            Condition::None => Resend::Never,
-            _ => Resend::Recognizes,
+            Condition::IfEtag(_) => Resend::Recognizes,
+            // It could delete what others have put since, of the same version even.
+            _ => Resend::Never,
         };
         let mut attempts = self.attempts(resend);
         loop {

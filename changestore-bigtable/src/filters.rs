@@ -80,15 +80,6 @@ pub(crate) fn both(first: RowFilter, second: RowFilter) -> RowFilter {
     })))
 }
 
-/// Matches where the second does and the first does not.
-pub(crate) fn unless(first: RowFilter, second: RowFilter) -> RowFilter {
-    filter(Filter::Condition(Box::new(Condition {
-        predicate_filter: Some(Box::new(first)),
-        true_filter: None,
-        false_filter: Some(Box::new(second)),
-    })))
-}
-
 /// Matches nowhere.
 pub(crate) fn nothing() -> RowFilter {
     filter(Filter::BlockAllFilter(true))

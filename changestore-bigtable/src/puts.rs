@@ -104,6 +104,13 @@ impl Shared {
                         attempts.overtaken().await?;
                     }
                 }
+                Sent::Again if attempts.has_lost() && !matches!(aim, Target::Etag(..)) => {
+                    // Nothing, and a version, may be there again, when others have deleted what we wrote.
+                    return match self.judge(put, &attempts, now).await? {
+                        Judged::Written(version, etag) => Ok((version, etag)),
+                        _ => Err(attempts.refuse(Error::new(ErrorKind::ConditionFailed))),
+                    };
+                }
                 Sent::Again => {
                     if is_unconditional && attempts.has_lost() {
                         at_stake = Some(aim.clone());

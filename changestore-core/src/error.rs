@@ -369,6 +369,9 @@ impl fmt::Display for Error {
         if let Some(message) = &repr.message {
             write!(f, ": {message}")?;
         }
+        if repr.outcome == Outcome::Unknown {
+            f.write_str("; it may have been applied")?;
+        }
         Ok(())
     }
 }

@@ -52,9 +52,10 @@ const LONGEST_YIELD: Duration = Duration::from_millis(50);
 pub(crate) enum Resend {
     /// It changes nothing.
     Reads,
-    /// Sent again it finds out what the first did, or does it.
+    /// Sent again it finds out what the first did, or does it: its condition, once it was met, is never met again.
     Recognizes,
-    /// Sent again it could do twice what is to be done once.
+    /// Sent again it could do twice what is to be done once. Under most conditions it could: that nothing is there, or a
+    /// version, may be true again after others have deleted what the first attempt wrote.
     Never,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Attempts<'a> {
             patience,
             about,
             resend,
-            deadline: Instant::now() + patience.operation,
+            deadline: after(patience.operation),
             failed: 0,
             overtaken: 0,
             lost: None,
@@ -105,7 +106,7 @@ impl<'a> Attempts<'a> {
         // The SDK's are tens of kilobytes; each future around one would be as large.
         let request = Box::pin(request);
         async move {
-            let until = self.deadline.min(Instant::now() + self.patience.attempt);
+            let until = self.deadline.min(after(self.patience.attempt));
             let failure = match tokio::time::timeout_at(until, request).await {
                 Ok(Ok(answer)) => return Ok(Sent::Answered(answer)),
                 Ok(Err(SdkError::ServiceError(error))) if error.err().is_refusal() => {
@@ -204,6 +205,12 @@ impl<'a> Attempts<'a> {
             None => error,
         }
     }
+}
+
+/// The time in so long; in a year at the latest, which is for ever here.
+fn after(time: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_hours(365 * 24);
+    Instant::now() + time.min(YEAR)
 }
 
 /// A pause that doubles with each failure, and is somewhere between its half and its whole.

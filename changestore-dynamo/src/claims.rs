@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore, CreateOutcome, Error, ErrorKind, Etag, MetadataUpdate,
-    Operation, Result,
+    Operation, Outcome, Result,
 };
 
-use crate::attempts::{Resend, Sent};
+use crate::attempts::{Attempts, Resend, Sent};
 use crate::item;
 use crate::layout::{
-    self, CREATE_TOKEN, CREATED_AT, METADATA, PK, SK, UPDATE_TOKEN, UPDATED_AT, VERSION, number,
-    text,
+    self, CREATE_TOKEN, CREATED_AT, Item, METADATA, PK, SK, UPDATE_TOKEN, UPDATED_AT, VERSION,
+    number, text,
 };
 use crate::store::{DynamoStore, Shared, call};
 
@@ -118,7 +118,29 @@ impl Shared {
     async fn update_metadata(&self, key: &ChangeKey, update: &MetadataUpdate) -> Result<()> {
         let token = Etag::unique();
         let item_key = layout::claim_key(key);
-        let mut attempts = self.attempts(Resend::Recognizes, update.metadata.as_str().len());
+        // The new version may be the old one, and others may bring an old one back.
+        let mut attempts = self.attempts(Resend::Never, update.metadata.as_str().len());
+        match self.updated(update, &token, &item_key, &mut attempts).await {
+            Err(lost) if lost.outcome() == Outcome::Unknown => {
+                match self.item(&mut attempts.reads(), &item_key).await {
+                    Ok(Some(stored)) if item::is_written_by(&stored, UPDATE_TOKEN, &token) => {
+                        Ok(())
+                    }
+                    _ => Err(lost),
+                }
+            }
+            updated => updated,
+        }
+    }
+
+    /// Sends an update until it has its answer.
+    async fn updated(
+        &self,
+        update: &MetadataUpdate,
+        token: &Etag,
+        item_key: &Item,
+        attempts: &mut Attempts<'_>,
+    ) -> Result<()> {
         loop {
             let request = self
                 .client
@@ -129,10 +151,7 @@ impl Shared {
                     "SET #metadata = :metadata, #version = :new, #updated_at = :updated_at, \
                      #token = :token",
                 )
-                // The new version may be the old one: its own token keeps it from being applied twice.
-                .condition_expression(
-                    "#version = :old AND (attribute_not_exists(#token) OR #token <> :token)",
-                )
+                .condition_expression("#version = :old")
                 .expression_attribute_names("#metadata", METADATA)
                 .expression_attribute_names("#version", VERSION)
                 .expression_attribute_names("#updated_at", UPDATED_AT)
@@ -149,17 +168,13 @@ impl Shared {
                 Sent::Again => continue,
                 Sent::Refused(stored) => stored,
             };
-            let stored = self.refused_item(&attempts, &item_key, stored).await?;
+            let stored = self.refused_item(attempts, item_key, stored).await?;
             let Some(stored) = stored else {
-                return Err(attempts.refuse(Error::new(ErrorKind::NotFound)));
+                return Err(Error::new(ErrorKind::NotFound));
             };
-            if item::is_written_by(&stored, UPDATE_TOKEN, &token) {
-                return Ok(());
-            }
             let version = item::version(&stored)?;
             if version != update.old_version {
-                let mismatch = ErrorKind::VersionMismatch { stored: version };
-                return Err(attempts.refuse(Error::new(mismatch)));
+                return Err(Error::new(ErrorKind::VersionMismatch { stored: version }));
             }
             attempts.overtaken().await?;
         }

@@ -90,7 +90,9 @@ where
                 about,
             )
         }
-        SdkError::ResponseError(response) => of_status(response.raw().status().as_u16(), about),
+        SdkError::ResponseError(response) => {
+            of_bare_status(response.raw().status().as_u16(), about)
+        }
         SdkError::TimeoutError(_) => timed_out(),
         // Before anything was sent: credentials, the region, the connection.
         _ if mentions::<CredentialsError>(error) => credentials(error),
@@ -173,19 +175,10 @@ fn of_code(code: &str, message: Option<&str>, status: u16, about: About<'_>) -> 
             ),
         ),
         "RequestEntityTooLarge" => too_large(about),
-        _ => of_status(status, about),
-    }
-}
-
-/// What an answer means of which nothing but its status is known.
-fn of_status(status: u16, about: About<'_>) -> Failure {
-    match status {
-        413 => too_large(about),
+        "" => of_bare_status(status, about),
         // DynamoDB says so itself: an internal error may come after the write.
-        500.. => lost("the server failed"),
-        // It was taken, but the answer is not understood.
-        200..=299 => lost("the answer is not DynamoDB's"),
-        401 | 403 => Failure {
+        _ if status >= 500 => lost("the server failed"),
+        _ if status == 401 || status == 403 => Failure {
             error: Error::new(ErrorKind::PermissionDenied),
             fate: Fate::Refused,
         },
@@ -193,6 +186,20 @@ fn of_status(status: u16, about: About<'_>) -> Failure {
             error: Error::new(ErrorKind::Other),
             fate: Fate::Refused,
         },
+    }
+}
+
+/// What an answer means of which nothing but its status is known: it is a proxy's, or was cut short.
+fn of_bare_status(status: u16, about: About<'_>) -> Failure {
+    match status {
+        413 => too_large(about),
+        429 => not_applied(ErrorKind::Throttled, "too many requests"),
+        401 | 403 => Failure {
+            error: Error::new(ErrorKind::PermissionDenied),
+            fate: Fate::Refused,
+        },
+        500.. => lost("the server failed"),
+        _ => lost("the answer is not DynamoDB's"),
     }
 }
 
@@ -232,6 +239,11 @@ fn of_configuration(error: &(dyn StdError + 'static)) -> Failure {
         refused(
             ErrorKind::Configuration,
             "there is no region: set AWS_REGION, or the region of the client",
+        )
+    } else if has("endpoint") {
+        refused(
+            ErrorKind::Configuration,
+            "the endpoint is no URL that requests can be sent to",
         )
     } else if has("identity") || has("credential") || has("auth scheme") {
         refused(
@@ -288,9 +300,27 @@ impl Reported {
         E: StdError + ProvideErrorMetadata + 'static,
     {
         let Some(service) = error.as_service_error() else {
-            return Self(chain(error));
+            return Self(match error {
+                // The connection's own errors.
+                SdkError::DispatchFailure(failure) if failure.is_io() || failure.is_timeout() => {
+                    chain(error)
+                }
+                _ if mentions::<CredentialsError>(error) => chain(error),
+                // In the chain of what could not be sent is the request, with its data and its endpoint.
+                SdkError::ConstructionFailure(_) => "the request was not made".to_owned(),
+                SdkError::DispatchFailure(_) => "the request was not sent".to_owned(),
+                SdkError::TimeoutError(_) => "the time was over".to_owned(),
+                SdkError::ResponseError(answer) => {
+                    format!("an answer with status {}", answer.raw().status())
+                }
+                _ => "the request failed".to_owned(),
+            });
         };
-        let code = service.code().unwrap_or("an answer without a code");
+        let status = error
+            .raw_response()
+            .map_or(0, |answer| answer.status().as_u16());
+        let without_code = format!("an answer with status {status} and without a code");
+        let code = service.code().unwrap_or(&without_code);
         let message = match (code, service.message()) {
             (_, None) => String::new(),
             (code, Some(_)) if code.contains("ignature") => String::new(),

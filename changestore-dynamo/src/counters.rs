@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::types::ReturnValue;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
-use changestore_core::{Error, ErrorKind, Key, RecordKind, Result, Timestamp};
+use changestore_core::{Error, ErrorKind, Key, Outcome, RecordKind, Result, Timestamp};
 
 use crate::attempts::{Attempts, Resend, Sent};
 use crate::item::{self, Standing};
@@ -103,7 +103,9 @@ impl Shared {
         Ok(match attempts.send(request).await? {
             Sent::Answered(answer) => {
                 let written = answer.attributes.unwrap_or_default();
-                Sent::Answered(item::number(&written, VALUE)?)
+                let value = item::number(&written, VALUE);
+                // It has counted, whatever the answer says.
+                Sent::Answered(value.map_err(|error| error.with_outcome(Outcome::Unknown))?)
             }
             Sent::Refused(stored) => Sent::Refused(stored),
             Sent::Again => Sent::Again,

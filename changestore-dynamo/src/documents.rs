@@ -52,12 +52,13 @@ impl Shared {
     }
 
     /// No token of a delete can remain. So where a reply was lost and the record is no longer there, nobody can
-    /// say who deleted it; and without a condition it could be somebody's new record that is deleted next.
+    /// say who deleted it; and without its etag it could be somebody's new record, of the same version even, that is
+    /// deleted next.
     async fn delete(&self, key: &Key, condition: Condition) -> Result<()> {
         let item_key = layout::document_key(key);
         let resend = match condition {
-            Condition::None => Resend::Never,
-            _ => Resend::Recognizes,
+            Condition::IfEtag(_) => Resend::Recognizes,
+            _ => Resend::Never,
         };
         let mut attempts = self.attempts(resend, 0);
         loop {

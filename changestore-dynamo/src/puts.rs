@@ -37,9 +37,8 @@ impl Shared {
             key: layout::document_key(record.key()),
         };
         let resend = match condition {
-            // Others may have written since: it would be a second version of ours.
-            Condition::None => Resend::Never,
-            _ => Resend::Recognizes,
+            Condition::IfEtag(_) => Resend::Recognizes,
+            _ => Resend::Never,
         };
         let mut attempts = self.attempts(resend, record.data().len());
         let version = match self.written(&put, &mut attempts).await {
@@ -242,7 +241,9 @@ async fn counted(
 ) -> Result<Sent<Version>> {
     Ok(match attempts.send(request.send()).await? {
         Sent::Answered(answer) => {
-            Sent::Answered(item::version(&answer.attributes.unwrap_or_default())?)
+            let version = item::version(&answer.attributes.unwrap_or_default());
+            // It was taken, whatever the answer says.
+            Sent::Answered(version.map_err(|error| error.with_outcome(Outcome::Unknown))?)
         }
         Sent::Refused(stored) => Sent::Refused(stored),
         Sent::Again => Sent::Again,

@@ -226,3 +226,27 @@ async fn no_signature_and_no_payload_is_printed() {
         assert!(!printed.contains("hunter2"), "{printed}");
     }
 }
+
+/// The SDK puts the request into the words of what it cannot send.
+#[tokio::test]
+async fn an_endpoint_that_is_none_is_said_without_the_request() {
+    for endpoint in ["localhost:8000", "http://", "http://scott:tiger@bad host:9"] {
+        let config = support::config(endpoint).credentials_provider(credentials());
+        let store = store(Client::from_conf(config.build()));
+        let error = store
+            .put(record("a", "hunter2"), Condition::None)
+            .await
+            .unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Configuration, "{error:?}");
+        assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
+        let mut printed = format!("{error} {error:?}");
+        let mut source = error.source();
+        while let Some(cause) = source {
+            printed += &format!(" {cause} {cause:?}");
+            source = cause.source();
+        }
+        for secret in ["hunter2", "aHVudGVyMg", "tiger"] {
+            assert!(!printed.contains(secret), "{printed}");
+        }
+    }
+}

@@ -175,6 +175,41 @@ async fn an_unconditional_put_is_never_sent_again() {
     assert_eq!(site.proxy.seen(), ["UpdateItem", "GetItem"]);
 }
 
+/// What an etag does not name may be there again, made by others, when the request comes a second time.
+#[tokio::test]
+#[ignore = "needs CHANGESTORE_DYNAMO_URL; run cargo xtask ci"]
+async fn what_others_may_have_made_anew_is_never_written_over() {
+    let site = Site::new().await;
+    let store = &site.store;
+    store.put(record("a", "1"), Condition::None).await.unwrap();
+    let claim = claim("1");
+    assert_eq!(
+        store.create(claim.clone()).await.unwrap(),
+        CreateOutcome::Created
+    );
+    let first = Condition::IfVersion(Version::FIRST);
+    for (write, then) in [
+        ("put if absent", &["PutItem", "GetItem"][..]),
+        ("put if version", &["PutItem", "GetItem"]),
+        ("delete if version", &["DeleteItem"]),
+        ("update", &["UpdateItem", "GetItem"]),
+    ] {
+        site.proxy.seen();
+        site.proxy.next(once(Fault::LoseRequest));
+        let lost = match write {
+            "put if absent" => store.put(record("b", "1"), Condition::IfAbsent).await.err(),
+            "put if version" => store.put(record("a", "2"), first.clone()).await.err(),
+            "delete if version" => store.delete(&key("a"), first.clone()).await.err(),
+            _ => store.update_metadata(&claim.key, update(1, 1)).await.err(),
+        };
+        assert_eq!(lost.unwrap().outcome(), Outcome::Unknown, "{write}");
+        assert_eq!(site.proxy.seen(), then, "{write}");
+    }
+    assert!(store.get(&key("b")).await.unwrap_err().is_not_found());
+    let stored = store.get(&key("a")).await.unwrap();
+    assert_eq!(stored.version, Version::FIRST);
+}
+
 #[tokio::test]
 #[ignore = "needs CHANGESTORE_DYNAMO_URL; run cargo xtask ci"]
 async fn a_delete_that_may_have_happened_is_unknown() {

@@ -140,6 +140,95 @@ async fn keys_that_sql_cannot_tell_are_left_to_a_snapshot() {
     }
 }
 
+/// Names that the statement uses itself.
+#[tokio::test]
+async fn tables_may_be_called_as_parts_of_the_statement() {
+    for name in ["seen", "b", "e", "l", "t", "last", "value"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.db");
+        let mut writer = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true)
+            .connect()
+            .await
+            .unwrap();
+        let create = format!("CREATE TABLE {name}(value INTEGER PRIMARY KEY, last)");
+        sqlx::raw_sql(AssertSqlSafe(create))
+            .execute(&mut writer)
+            .await
+            .unwrap();
+        let plan = ContractPlan::new()
+            .with_table(name, Mode::Rows)
+            .with_family("f", [name]);
+        let owner = ContractOwner::open(&path, SchemaGuard::Unchecked)
+            .await
+            .unwrap();
+        owner.enable(&plan).await.unwrap();
+        let mut reader = ContractReader::open(&path, "f").await.unwrap();
+        let cursor = reader.poll(None).await.unwrap().next().cloned().unwrap();
+        let insert = format!("INSERT INTO {name} VALUES (3, 'x')");
+        sqlx::raw_sql(AssertSqlSafe(insert))
+            .execute(&mut writer)
+            .await
+            .unwrap();
+        let wanted: [(&str, &[&str]); 1] = [(name, &["last"])];
+        let fetched = reader.fetch(Some(&cursor), &wanted).await.unwrap();
+        let expected = Some(vec![Value::Text("x".into())]);
+        assert_eq!(fetched.rows(name)[0].values, expected, "{name}");
+        let mut snapshot = reader.snapshot(Some(&cursor)).await.unwrap();
+        let rows = snapshot.rows(name, &["last"]).await.unwrap();
+        assert_eq!(rows[0].values, expected, "{name}");
+        snapshot.end().await.unwrap();
+    }
+}
+
+/// More columns than an expression of SQLite's may be deep.
+#[tokio::test]
+async fn a_table_may_be_wide() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("archive.db");
+    let mut writer = SqliteConnectOptions::new()
+        .filename(&path)
+        .create_if_missing(true)
+        .connect()
+        .await
+        .unwrap();
+    let names: Vec<_> = (0..1_500).map(|place| format!("c{place}")).collect();
+    let create = format!(
+        "CREATE TABLE wide(id INTEGER PRIMARY KEY, {})",
+        names.join(",")
+    );
+    sqlx::raw_sql(AssertSqlSafe(create))
+        .execute(&mut writer)
+        .await
+        .unwrap();
+    let plan = ContractPlan::new()
+        .with_table("wide", Mode::Rows)
+        .with_family("f", ["wide"]);
+    let owner = ContractOwner::open(&path, SchemaGuard::Unchecked)
+        .await
+        .unwrap();
+    owner.enable(&plan).await.unwrap();
+    let mut reader = ContractReader::open(&path, "f").await.unwrap();
+    let cursor = reader.poll(None).await.unwrap().next().cloned().unwrap();
+    let insert = "INSERT INTO wide(id, c0, c1, c1499) VALUES (3, x'00ff', 0.1, 'last')";
+    sqlx::raw_sql(insert).execute(&mut writer).await.unwrap();
+    let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut expected = vec![Value::Null; 1_500];
+    expected[0] = Value::Blob(vec![0, 255]);
+    expected[1] = Value::Real(0.1);
+    expected[1_499] = Value::Text("last".into());
+    let fetched = reader
+        .fetch(Some(&cursor), &[("wide", &columns)])
+        .await
+        .unwrap();
+    assert_eq!(fetched.rows("wide")[0].values.as_ref(), Some(&expected));
+    let mut snapshot = reader.snapshot(Some(&cursor)).await.unwrap();
+    let rows = snapshot.rows("wide", &columns).await.unwrap();
+    assert_eq!(rows[0].values.as_ref(), Some(&expected));
+    snapshot.end().await.unwrap();
+}
+
 /// Every batch ends where it may, and together they are all.
 #[tokio::test]
 async fn batches_of_all_sizes() {
@@ -179,7 +268,7 @@ async fn batches_of_all_sizes() {
 /// Of a row that changed often, the last is told, whether SQLite has grouped the entries or not.
 #[tokio::test]
 async fn a_row_that_changes_often_is_told_once() {
-    for times in [1, 400, 600] {
+    for times in [1, 7, 8, 400, 600] {
         let mut archive = Archive::new().await;
         archive
             .write("INSERT INTO one VALUES (1, 0); INSERT INTO two VALUES ('a', 1, 0)")

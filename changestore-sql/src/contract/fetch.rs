@@ -80,11 +80,14 @@ impl Statement {
 /// The most entries in a fetch, whose rows are in memory at once.
 pub(super) const MOST: u32 = 1_000;
 
+/// So many numbers after the cursor at most, each entry's row is read, whatever its key.
+const FEW: i64 = 16;
+
 /// Parameters as those of `seen`, and `?3` the most log entries.
 ///
-/// Where more was written than one fetch takes, the last entry of each key is taken, so that a row that changes often is not
-/// read for each. A reader that keeps up is spared the sorting. One CTE and no more: each that SQLite has to keep costs
-/// as much as the reading of many rows.
+/// The last entry of each key is taken, so that a row that changes often is not read for each; but of few entries
+/// all are, since sorting them takes longer. One CTE and no more: each that SQLite has to keep costs as much as the
+/// reading of many rows.
 fn sql(tables: &Tables, wanted: &[(&str, &[&str])]) -> String {
     let seen = seen(tables.last_changes);
     let entry = packed::array_sql(&["e.seq", "e.table_id", "e.op"], &["e.row_key".to_owned()]);
@@ -104,7 +107,7 @@ fn sql(tables: &Tables, wanted: &[(&str, &[&str])]) -> String {
         "WITH {seen}
          SELECT {SEEN_COLUMNS},
            CASE WHEN last <= ?2 OR last IS NULL THEN NULL
-           WHEN value - ?2 <= {MOST} THEN (SELECT count(*) || ',' || {packed} FROM ({batch}) e)
+           WHEN value - ?2 <= {FEW} THEN (SELECT count(*) || ',' || {packed} FROM ({batch}) e)
            ELSE (
              SELECT sum(e.entries) || ',' || {packed}
              FROM (

@@ -25,7 +25,7 @@ pub(super) fn array_sql(integers: &[&str], values: &[String]) -> String {
         .map(|integer| (*integer).to_owned())
         .chain(values.iter().map(|value| value_sql(value)))
         .collect();
-    let lossless = format!("'[' || {} || ']'", all.join(" || ',' || "));
+    let lossless = format!("'[' || {} || ']'", balanced(&all, "|| ',' ||"));
     if integers.len() + values.len() > MOST_ARGUMENTS {
         return lossless;
     }
@@ -44,8 +44,21 @@ pub(super) fn array_sql(integers: &[&str], values: &[String]) -> String {
         .collect();
     format!(
         "CASE WHEN {} THEN {lossless} ELSE {plain} END",
-        tests.join(" OR ")
+        balanced(&tests, "OR")
     )
+}
+
+/// All of them with the operator in between, no deeper than it must be: SQLite's expressions have a greatest depth.
+fn balanced(operands: &[String], operator: &str) -> String {
+    match operands {
+        [] => String::new(),
+        [operand] => operand.clone(),
+        _ => {
+            let (first, second) = operands.split_at(operands.len() / 2);
+            let (first, second) = (balanced(first, operator), balanced(second, operator));
+            format!("({first}) {operator} ({second})")
+        }
+    }
 }
 
 fn value_sql(value: &str) -> String {

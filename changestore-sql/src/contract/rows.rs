@@ -167,7 +167,7 @@ impl<'a> RowSource<'a> {
             }
         });
         format!(
-            "SELECT {} FROM {} t WHERE {exactly}",
+            "SELECT {} FROM main.{} t WHERE {exactly}",
             packed::array_sql(&[], &self.column_names()),
             quoted(&self.table.name),
         )
@@ -188,8 +188,9 @@ impl<'a> RowSource<'a> {
     }
 
     fn join(&self, part: impl Fn(usize) -> String) -> String {
+        // Of the schema: a CTE or a table-valued function could have the same name.
         let table = quoted(&self.table.name);
-        format!("LEFT JOIN {table} t ON {}", self.exactly(part))
+        format!("LEFT JOIN main.{table} t ON {}", self.exactly(part))
     }
 
     /// That `t` is the row of exactly a key. The first comparison is under the key's own collation, so that SQLite can

@@ -28,16 +28,14 @@ impl Failure {
             Self::Lost(cause) => cause
                 .to_error()
                 .with_outcome(Outcome::Unknown)
-                .with_message(
-                    "the connection was lost after the statement was sent, which may have been applied all \
-                     the same",
-                ),
-            Self::TimedOut { after, was_sent: true } => self
+                .with_message("the connection was lost after the statement was sent"),
+            Self::TimedOut {
+                after,
+                was_sent: true,
+            } => self
                 .of_a_read()
                 .with_outcome(Outcome::Unknown)
-                .with_message(format!(
-                    "the server has not answered within {after:?}, and may have applied the statement all the same"
-                )),
+                .with_message(format!("the server has not answered within {after:?}")),
             _ => self.of_a_read(),
         }
     }

@@ -66,7 +66,7 @@ impl Failure {
             Self::Unknown(cause) => cause
                 .to_error()
                 .with_outcome(Outcome::Unknown)
-                .with_message("the commit failed, and may have happened all the same"),
+                .with_message("the commit failed"),
         }
     }
 }
