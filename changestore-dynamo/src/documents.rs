@@ -9,7 +9,7 @@ use changestore_core::{
 
 use crate::attempts::{Resend, Sent};
 use crate::item::{self, Standing};
-use crate::layout::{self, ETAG, EXPIRE_AT, VERSION, number, text};
+use crate::layout::{self, ETAG, EXPIRE_AT, VALUE, VERSION, number, text};
 use crate::queries;
 use crate::store::{DynamoStore, Shared, call};
 
@@ -69,6 +69,7 @@ impl Shared {
                 .table_name(&self.table)
                 .set_key(Some(item_key.clone()))
                 .expression_attribute_names("#version", VERSION)
+                .expression_attribute_names("#value", VALUE)
                 .expression_attribute_names("#expire_at", EXPIRE_AT)
                 .expression_attribute_values(":now", number(now.as_millis()))
                 .return_values_on_condition_check_failure(AllOld);
@@ -101,10 +102,11 @@ impl Shared {
     }
 }
 
-/// A live record, in a condition: `#version`, `#expire_at` and `:now` are named with it.
+/// A live record, in a condition: `#version`, `#value`, `#expire_at` and `:now` are named with it.
 macro_rules! live {
     () => {
-        "attribute_exists(#version) AND (attribute_not_exists(#expire_at) OR #expire_at > :now)"
+        "attribute_exists(#version) AND attribute_not_exists(#value) \
+         AND (attribute_not_exists(#expire_at) OR #expire_at > :now)"
     };
 }
 pub(crate) use live;

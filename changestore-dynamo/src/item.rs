@@ -69,8 +69,10 @@ pub(crate) fn claim(queue: &str, uri: &str, mut item: Item) -> Result<ChangeReco
     let created_at = time(&item, CREATED_AT)?;
     let updated_at = time(&item, UPDATED_AT)?;
     let version = version(&item)?;
-    let Some(AttributeValue::S(metadata)) = item.remove(METADATA) else {
-        return Err(wrong(METADATA));
+    let metadata = match item.remove(METADATA) {
+        // Only callers may give the empty text; `{}` is stored for it.
+        Some(AttributeValue::S(metadata)) if !metadata.is_empty() => metadata,
+        _ => return Err(wrong(METADATA)),
     };
     Ok(ChangeRecord {
         key,
@@ -87,7 +89,11 @@ pub(crate) fn is_written_by(item: &Item, token_name: &str, token: &Etag) -> bool
 }
 
 pub(crate) fn version(item: &Item) -> Result<Version> {
-    Version::try_from(number(item, VERSION)?).map_err(|_| wrong(VERSION))
+    match Version::try_from(number(item, VERSION)?) {
+        // 0 is no item's version.
+        Ok(Version::ABSENT) | Err(_) => Err(wrong(VERSION)),
+        Ok(version) => Ok(version),
+    }
 }
 
 pub(crate) fn number(item: &Item, name: &'static str) -> Result<i64> {

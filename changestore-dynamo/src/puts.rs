@@ -16,7 +16,7 @@ use changestore_core::{
 use crate::attempts::{Attempts, Resend, Sent};
 use crate::documents::live;
 use crate::item::{self, Standing};
-use crate::layout::{self, DATA, ETAG, EXPIRE_AT, Item, PK, TTL, VERSION, number, text};
+use crate::layout::{self, DATA, ETAG, EXPIRE_AT, Item, PK, TTL, VALUE, VERSION, number, text};
 use crate::store::Shared;
 
 /// A put, and the etag by which it knows its own write again.
@@ -76,12 +76,13 @@ impl Shared {
                         .replace(put, version.next())
                         .condition_expression(concat!(
                             live!(),
-                            " AND #version = :version AND #version < :greatest"
+                            " AND #version = :version AND #version <= :greatest"
                         ));
                     let request = request
                         .expression_attribute_names("#version", VERSION)
+                        .expression_attribute_names("#value", VALUE)
                         .expression_attribute_values(":version", number(version.as_i64()))
-                        .expression_attribute_values(":greatest", number(i64::MAX))
+                        .expression_attribute_values(":greatest", number(i64::MAX - 1))
                         .expression_attribute_values(":now", number(now.as_millis()));
                     whole(attempts, request, version.next()).await?
                 }
@@ -98,7 +99,7 @@ impl Shared {
                         .count_up(put, now)
                         .condition_expression(concat!(
                             live!(),
-                            " AND #etag = :wanted AND #version < :greatest"
+                            " AND #etag = :wanted AND #version BETWEEN :one AND :greatest"
                         ))
                         .expression_attribute_values(":wanted", text(wanted.as_str()));
                     counted(attempts, request).await?
@@ -109,7 +110,7 @@ impl Shared {
                         .condition_expression(concat!(
                             "attribute_not_exists(#pk) OR (",
                             live!(),
-                            " AND #version < :greatest)"
+                            " AND #version BETWEEN :one AND :greatest)"
                         ))
                         .expression_attribute_names("#pk", PK);
                     counted(attempts, request).await?
@@ -178,9 +179,10 @@ impl Shared {
             .table_name(&self.table)
             .set_key(Some(put.key.clone()))
             .expression_attribute_names("#version", VERSION)
+            .expression_attribute_names("#value", VALUE)
             .expression_attribute_values(":zero", number(0))
             .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":greatest", number(i64::MAX))
+            .expression_attribute_values(":greatest", number(i64::MAX - 1))
             .expression_attribute_values(":now", number(now.as_millis()));
         let mut gone = vec![DATA, EXPIRE_AT, TTL];
         for (name, value) in attributes_of(put) {

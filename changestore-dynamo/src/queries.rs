@@ -9,10 +9,14 @@ use changestore_core::{
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::attempts::Resend;
-use crate::documents::live;
 use crate::item;
-use crate::layout::{self, EXPIRE_AT, Item, PK, SK, VERSION, number, text};
+use crate::layout::{self, EXPIRE_AT, Item, PK, SK, VALUE, number, text};
 use crate::store::{Shared, named};
+
+/// What is no counter and has not expired. All else is told, also what has no version or an expiry that is
+/// no number: it is damaged, and its reader has to know.
+const LIVE: &str = "attribute_not_exists(#value) AND \
+                    (attribute_not_exists(#expire_at) OR NOT #expire_at <= :now)";
 
 /// The most items that a page looks at, of a query with a limit. A page without one is a megabyte.
 const PAGE_ITEMS: usize = 1_000;
@@ -96,9 +100,9 @@ impl Scan {
                 .table_name(&shared.table)
                 .consistent_read(true)
                 .scan_index_forward(!self.plan.descending())
-                .filter_expression(live!())
+                .filter_expression(LIVE)
                 .expression_attribute_names("#pk", PK)
-                .expression_attribute_names("#version", VERSION)
+                .expression_attribute_names("#value", VALUE)
                 .expression_attribute_names("#expire_at", EXPIRE_AT)
                 .expression_attribute_values(":pk", layout::document_partition(self.plan.pk()))
                 .expression_attribute_values(":now", number(shared.now().as_millis()))
