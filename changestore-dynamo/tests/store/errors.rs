@@ -242,7 +242,7 @@ async fn an_endpoint_that_is_none_is_said_without_the_request() {
         let mut printed = format!("{error} {error:?}");
         let mut source = error.source();
         while let Some(cause) = source {
-            printed += &format!(" {cause} {cause:?}");
+            printed = format!("{printed} {cause} {cause:?}");
             source = cause.source();
         }
         for secret in ["hunter2", "aHVudGVyMg", "tiger"] {
