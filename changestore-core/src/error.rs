@@ -156,7 +156,6 @@ impl fmt::Display for Operation {
 ///
 /// ```
 /// use changestore_core::{Error, ErrorKind, Operation, Outcome};
-///
 /// let lost = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
 /// let error = Error::new(ErrorKind::Unavailable)
 ///     .with_backend("postgres")
@@ -395,9 +394,7 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0
-            .source
-            .as_deref()
-            .map(|source| source as &(dyn StdError + 'static))
+        let source = self.0.source.as_deref();
+        source.map(|source| source as &(dyn StdError + 'static))
     }
 }
