@@ -6,7 +6,7 @@ use changestore_core::{
 };
 
 use crate::layout::{
-    self, CLAIM, COUNT, CREATED_AT, DATA, ETAG, EXPIRY, Expiry, GREAT_COUNT, Holding, KEY,
+    self, CLAIM, COUNT, CREATED_AT, DATA, ETAG, EXPIRY, Expiry, GUARDED_COUNT, Holding, KEY,
     METADATA, RECORD, UPDATED_AT, VERSION,
 };
 use crate::merge::{Cell, Row};
@@ -28,7 +28,7 @@ pub(crate) enum Standing {
 pub(crate) struct Counter {
     pub(crate) value: i64,
     /// Whether it is counted under a condition only.
-    pub(crate) is_great: bool,
+    pub(crate) is_guarded: bool,
     pub(crate) expiry: Expiry,
 }
 
@@ -50,12 +50,12 @@ impl Standing {
             },
             Some(Holding::Counter) => Self::Counter(Counter {
                 value: number(row, KEY, COUNT)?,
-                is_great: false,
+                is_guarded: false,
                 expiry,
             }),
-            Some(Holding::GreatCounter) => Self::Counter(Counter {
-                value: number(row, KEY, GREAT_COUNT)?,
-                is_great: true,
+            Some(Holding::GuardedCounter) => Self::Counter(Counter {
+                value: number(row, KEY, GUARDED_COUNT)?,
+                is_guarded: true,
                 expiry,
             }),
         })

@@ -2,8 +2,10 @@
 //!
 //! The server adds without asking, and wraps around. Two things make that exact. Adding to `expiry` nothing tells in the
 //! same request what was added to: to a live counter, and it counted; or to a record, a dead row or nothing, and it
-//! did nothing that anybody sees. And only what cannot overflow is added in that way: a counter that has left the
-//! [middle](MIDDLE) of the range is *great*, has its value in another column, and that is replaced under a condition.
+//! did nothing that anybody sees. And only what can neither overflow nor die is added in that way. A counter that has left
+//! the [middle](MIDDLE) of the range, or that expires, is *guarded*: it has its value in another column, and that is replaced
+//! under a condition. Else one client could add to a counter that is dead by its clock and in vain, and another one, which
+//! has read the time before, would be told a sum with that in it.
 
 use bytes::Bytes;
 use changestore_core::{Error, ErrorKind, Key, RecordKind, Result, Timestamp};
@@ -15,12 +17,12 @@ use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
 use crate::attempts::{Attempts, Resend, Sent};
 use crate::cells::{self, Counter, Standing};
 use crate::filters;
-use crate::layout::{self, COUNT, EXPIRY, Expiry, GREAT_COUNT, Holding, KEY};
+use crate::layout::{self, COUNT, EXPIRY, Expiry, GUARDED_COUNT, Holding, KEY};
 use crate::mutations;
 use crate::store::{Conditional, Shared};
 
 /// How far from zero a counter may be that is added to in place, and still be so after an addition. Each call whose
-/// addition takes it further makes it great; until one has, as many calls at once as an `i32` has numbers could not
+/// addition takes it further guards it; until one has, as many calls at once as an `i32` has numbers could not
 /// take it out of the range.
 const MIDDLE: u64 = 1 << 62;
 
@@ -35,8 +37,8 @@ struct Increment {
 enum Added {
     /// It counted.
     To(i64),
-    /// A great counter is there: it did not count.
-    ToGreat,
+    /// A guarded counter is there: it did not count.
+    ToGuarded,
     /// Nothing is there: it did not count.
     ToNothing,
 }
@@ -67,7 +69,7 @@ impl Shared {
                     Sent::Answered(Added::ToNothing) => {
                         self.start(&mut attempts, &increment, now).await?
                     }
-                    Sent::Answered(Added::ToGreat) => {
+                    Sent::Answered(Added::ToGuarded) => {
                         adds_in_place = false;
                         continue;
                     }
@@ -113,13 +115,13 @@ impl Shared {
         let expiry = Expiry::from_stored(number(&answer, EXPIRY)?);
         Ok(Sent::Answered(match expiry.holding(now) {
             None => Added::ToNothing,
-            Some(Holding::GreatCounter) => Added::ToGreat,
+            Some(Holding::GuardedCounter) => Added::ToGuarded,
             Some(Holding::Record) => return Err(wrong_kind()),
             Some(Holding::Counter) => {
                 let value = number(&answer, COUNT)?;
                 if is_great(value) {
                     // It has counted, whatever becomes of this; the next who adds tries again.
-                    let _ = self.make_great(&increment.row).await;
+                    let _ = self.guard(&increment.row).await;
                 }
                 Added::To(value)
             }
@@ -137,7 +139,11 @@ impl Shared {
         let conditional = Conditional {
             predicate: filters::is_anything_live(now),
             if_matched: Vec::new(),
-            if_not: mutations::count(value, is_great(value), increment.expire_at),
+            if_not: mutations::count(
+                value,
+                is_guarded(value, increment.expire_at),
+                increment.expire_at,
+            ),
         };
         let sent = self.check_and_mutate(attempts, &increment.row, conditional);
         Ok(match sent.await? {
@@ -164,7 +170,7 @@ impl Shared {
         let expire_at = increment.expire_at.or(counter.expiry.expire_at());
         let conditional = Conditional {
             predicate: is_still(counter),
-            if_matched: mutations::count(sum, is_great(sum), expire_at),
+            if_matched: mutations::count(sum, is_guarded(sum, expire_at), expire_at),
             if_not: Vec::new(),
         };
         let sent = self.check_and_mutate(attempts, &increment.row, conditional);
@@ -174,13 +180,13 @@ impl Shared {
         })
     }
 
-    /// Makes a counter great, at whatever value it has, if it is to be.
-    async fn make_great(&self, row: &Bytes) -> Result<()> {
+    /// Guards a counter, at whatever value it has, if it is great.
+    async fn guard(&self, row: &Bytes) -> Result<()> {
         // As often as it is sent it does the same.
         let mut attempts = self.attempts(Resend::Reads);
         loop {
             let counter = match self.standing(&attempts, row, self.now()).await? {
-                Standing::Counter(counter) if !counter.is_great && is_great(counter.value) => {
+                Standing::Counter(counter) if !counter.is_guarded && is_great(counter.value) => {
                     counter
                 }
                 _ => return Ok(()),
@@ -202,14 +208,23 @@ impl Shared {
     }
 }
 
-/// Whether a counter of this value may not be added to in place.
+/// Whether a counter may not be added to in place.
+fn is_guarded(value: i64, expire_at: Option<Timestamp>) -> bool {
+    is_great(value) || expire_at.is_some()
+}
+
+/// Whether one addition might take a counter out of the range.
 fn is_great(value: i64) -> bool {
     value.unsigned_abs() > MIDDLE
 }
 
 /// Matches where the counter is as it was read.
 fn is_still(counter: Counter) -> RowFilter {
-    let column = if counter.is_great { GREAT_COUNT } else { COUNT };
+    let column = if counter.is_guarded {
+        GUARDED_COUNT
+    } else {
+        COUNT
+    };
     filters::both(
         filters::is(KEY, EXPIRY, counter.expiry.number().to_be_bytes()),
         filters::is(KEY, column, counter.value.to_be_bytes()),

@@ -43,11 +43,11 @@ pub(crate) const ETAG: &[u8] = b"etag";
 pub(crate) const EXPIRY: &[u8] = b"expiry";
 /// A counter's value, counted up in place by whoever likes ([`Holding::Counter`]).
 pub(crate) const COUNT: &[u8] = b"count";
-/// A counter's value, replaced under a condition only ([`Holding::GreatCounter`]).
-pub(crate) const GREAT_COUNT: &[u8] = b"great_count";
+/// A counter's value, replaced under a condition only ([`Holding::GuardedCounter`]).
+pub(crate) const GUARDED_COUNT: &[u8] = b"guarded_count";
 
 /// The columns that say what is at a document's key, for a filter; all but the data.
-pub(crate) const STANDING: &str = "version|etag|expiry|count|great_count";
+pub(crate) const STANDING: &str = "version|etag|expiry|count|guarded_count";
 
 const SEPARATOR: u8 = 0;
 const CLAIMS: u8 = b'c';
@@ -87,10 +87,10 @@ pub(crate) fn expire_at(cell_time: i64) -> Result<Option<Timestamp>> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holding {
     Record,
-    /// A counter far from the ends of the range.
+    /// A counter far from the ends of the range, for ever.
     Counter,
-    /// A counter that one addition might take out of the range.
-    GreatCounter,
+    /// A counter that one addition might take out of the range, or that expires.
+    GuardedCounter,
 }
 
 /// What is at a document's key and until when, as one number that grows with the time: four times the
@@ -103,7 +103,7 @@ impl Expiry {
         let holding = match holding {
             Holding::Record => 1,
             Holding::Counter => 2,
-            Holding::GreatCounter => 3,
+            Holding::GuardedCounter => 3,
         };
         Self(millis(expire_at) * 4 + holding)
     }
@@ -129,7 +129,7 @@ impl Expiry {
         match self.0 % 4 {
             1 => Some(Holding::Record),
             2 => Some(Holding::Counter),
-            3 => Some(Holding::GreatCounter),
+            3 => Some(Holding::GuardedCounter),
             _ => None,
         }
     }

@@ -8,8 +8,8 @@ use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::mutation::{
 };
 
 use crate::layout::{
-    self, CLAIM, COUNT, CREATE_TOKEN, CREATED_AT, DATA, ETAG, EXPIRY, Expiry, GREAT_COUNT, Holding,
-    KEY, METADATA, NO_TIME, RECORD, UPDATE_TOKEN, UPDATED_AT, VERSION,
+    self, CLAIM, COUNT, CREATE_TOKEN, CREATED_AT, DATA, ETAG, EXPIRY, Expiry, GUARDED_COUNT,
+    Holding, KEY, METADATA, NO_TIME, RECORD, UPDATE_TOKEN, UPDATED_AT, VERSION,
 };
 
 /// Removes all that is in a row.
@@ -34,10 +34,10 @@ pub(crate) fn put(record: &NewRecord, version: Version, etag: &Etag) -> Vec<Muta
 }
 
 /// Puts a counter in the place of all that is in its row.
-pub(crate) fn count(value: i64, is_great: bool, expire_at: Option<Timestamp>) -> Vec<Mutation> {
+pub(crate) fn count(value: i64, is_guarded: bool, expire_at: Option<Timestamp>) -> Vec<Mutation> {
     let time = layout::cell_time(expire_at);
-    let (holding, column) = if is_great {
-        (Holding::GreatCounter, GREAT_COUNT)
+    let (holding, column) = if is_guarded {
+        (Holding::GuardedCounter, GUARDED_COUNT)
     } else {
         (Holding::Counter, COUNT)
     };
@@ -57,6 +57,8 @@ pub(crate) fn create(record: &ChangeRecord, token: &Etag) -> Vec<Mutation> {
         claim(UPDATED_AT, number(record.updated_at.as_millis())),
         claim(VERSION, number(record.version.as_i64())),
         claim(CREATE_TOKEN, text(token.as_str())),
+        // As long as no column is added to a row, who reads it meanwhile sees all of it, also on the emulator.
+        claim(UPDATE_TOKEN, text(token.as_str())),
     ]
 }
 
