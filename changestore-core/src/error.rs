@@ -161,12 +161,12 @@ impl fmt::Display for Operation {
 ///     .with_backend("postgres")
 ///     .with_operation(Operation::Put)
 ///     .with_key(r#"("JOB#EXPORT", "17")"#)
-///     .with_message("the connection was lost after the statement was sent")
+///     .with_message("the connection was lost")
 ///     .with_outcome(Outcome::Unknown)
 ///     .with_source(lost);
 /// assert_eq!(
 ///     error.to_string(),
-///     r#"postgres: put ("JOB#EXPORT", "17"): unavailable: the connection was lost after the statement was sent"#,
+///     r#"postgres: put ("JOB#EXPORT", "17"): unavailable: the connection was lost; it may have been applied"#,
 /// );
 /// assert!(error.is_retryable());
 /// assert_eq!(error.outcome(), Outcome::Unknown);
