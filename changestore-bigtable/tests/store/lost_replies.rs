@@ -281,18 +281,17 @@ async fn a_delete_that_did_not_happen_is_sent_again() {
 async fn an_increment_counts_once_and_is_unknown() {
     let site = Site::new().await;
     let soon = Some(site.clock_after(1));
-    // Of a counter that does not end, of one that then does, and of that one.
-    for (expire_at, loss) in [None, soon, None]
-        .into_iter()
-        .flat_map(|expire_at| LOSSES.map(|loss| (expire_at, loss)))
+    // Of a counter that does not end, of one that then does, and of that one, which is read before it is written.
+    for ((expire_at, write), loss) in [
+        (None, "ReadModifyWriteRow"),
+        (soon, "CheckAndMutateRow"),
+        (None, "CheckAndMutateRow"),
+    ]
+    .into_iter()
+    .flat_map(|case| LOSSES.map(|loss| (case, loss)))
     {
         let before = site.count().await;
         site.proxy.seen();
-        // With an expiry it is a read first.
-        let write = match expire_at {
-            None => "ReadModifyWriteRow",
-            Some(_) => "CheckAndMutateRow",
-        };
         site.proxy.next_of(write, loss);
         let error = site
             .store
