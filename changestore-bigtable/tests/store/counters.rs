@@ -21,7 +21,7 @@ async fn a_counter_leaves_the_middle_and_comes_back() {
         let start = add(0).await.unwrap();
         assert_eq!(add(sign * MIDDLE - start).await.unwrap(), sign * MIDDLE);
         site.proxy.seen();
-        // This one leaves it, and makes the counter great.
+        // This one leaves it, and guards the counter.
         assert_eq!(add(sign).await.unwrap(), sign * (MIDDLE + 1));
         let sent = ["ReadModifyWriteRow", "ReadRows", "CheckAndMutateRow"];
         assert_eq!(site.proxy.seen(), sent);
@@ -123,4 +123,25 @@ async fn an_addition_that_did_not_count_is_never_seen() {
     store.increment(&key("n"), 1, Some(soon)).await.unwrap();
     site.clock.set(soon);
     assert_eq!(store.increment(&key("n"), 5, None).await.unwrap(), 5);
+}
+
+/// Whoever has read the time before counts on from what was there then.
+#[tokio::test]
+#[ignore = "needs CHANGESTORE_BIGTABLE_URL; run cargo xtask ci"]
+async fn what_was_added_in_vain_to_a_dead_counter_is_told_to_nobody() {
+    let site = Site::new().await;
+    let before = site.clock.now();
+    let soon = site.clock_after(1);
+    let store = &site.store;
+    store.increment(&key("n"), 23, Some(soon)).await.unwrap();
+    site.clock.set(soon);
+    // It finds the counter dead, and does not get to begin another one.
+    site.proxy
+        .next_of("CheckAndMutateRow", support::proxy::Fault::LoseRequest);
+    let lost = store.increment(&key("n"), 1, None).await.unwrap_err();
+    assert_eq!(lost.outcome(), changestore_core::Outcome::Unknown);
+    site.clock.set(before);
+    assert_eq!(store.increment(&key("n"), 1, None).await.unwrap(), 24);
+    site.clock.set(soon);
+    assert_eq!(store.increment(&key("n"), 1, None).await.unwrap(), 1);
 }
