@@ -53,7 +53,7 @@ async fn a_lost_reply_is_applied_and_a_lost_request_is_not() {
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert_eq!(
         error.to_string(),
-        "mem: put (\"p\", \"s\"): unavailable: a failure that the test asked for"
+        "mem: put (\"p\", \"s\"): unavailable: a failure that the test asked for; it may have been applied"
     );
     assert!(store.find(record().key()).await.unwrap().is_some());
 }
