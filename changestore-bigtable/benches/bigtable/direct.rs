@@ -1,6 +1,7 @@
 //! The same requests as the store's, made with the stubs: keys, cells, filters and conditions of the same size.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use changestore_core::Etag;
@@ -16,6 +17,8 @@ use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
     ReadModifyWriteRule, ReadRowsRequest, RowFilter, RowRange, RowSet, TimestampRange,
     column_range,
 };
+use tonic::Request;
+use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
 
 use super::Operation::{self, Create, Get, GetByUri, Increment, Put, PutIfAbsent};
@@ -25,10 +28,15 @@ use super::{DATA, nth, support};
 const NEVER: i64 = 253_402_300_800_000_000;
 const NOW: i64 = 1_800_000_000_000_000;
 
+const DEADLINE: Duration = Duration::from_secs(5);
+
 pub(crate) struct Direct {
     channels: Vec<Channel>,
     next: AtomicUsize,
     table: String,
+    /// How Bigtable finds the table, in the headers of every request.
+    resource: MetadataValue<Ascii>,
+    parameters: MetadataValue<Ascii>,
 }
 
 impl Direct {
@@ -37,10 +45,14 @@ impl Direct {
             .expect("an address")
             .tcp_nodelay(true);
         let (project, instance) = (support::PROJECT, support::INSTANCE);
+        let table = format!("projects/{project}/instances/{instance}/tables/{table}");
+        let parameters = format!("table_name={}", table.replace('/', "%2F"));
         Self {
+            resource: table.parse().expect("a header"),
+            parameters: parameters.parse().expect("a header"),
             channels: (0..channels).map(|_| endpoint.connect_lazy()).collect(),
             next: AtomicUsize::new(0),
-            table: format!("projects/{project}/instances/{instance}/tables/{table}"),
+            table,
         }
     }
 
@@ -104,10 +116,23 @@ impl Direct {
                     rules: vec![add("expiry", 0), add("count", 1)],
                     ..ReadModifyWriteRowRequest::default()
                 };
-                let answer = self.client().read_modify_write_row(request).await;
+                let answer = self
+                    .client()
+                    .read_modify_write_row(self.request(request))
+                    .await;
                 assert!(answer.expect("a number").into_inner().row.is_some());
             }
         }
+    }
+
+    /// With the headers and the deadline that no request to Bigtable goes without.
+    fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        let headers = request.metadata_mut();
+        headers.insert("google-cloud-resource-prefix", self.resource.clone());
+        headers.insert("x-goog-request-params", self.parameters.clone());
+        request.set_timeout(DEADLINE);
+        request
     }
 
     fn client(&self) -> BigtableClient<Channel> {
@@ -132,7 +157,7 @@ impl Direct {
             filter: Some(filter),
             ..ReadRowsRequest::default()
         };
-        let answer = self.client().read_rows(request).await;
+        let answer = self.client().read_rows(self.request(request)).await;
         let mut stream = answer.expect("rows").into_inner();
         let mut bytes = 0;
         while let Some(message) = stream.message().await.expect("a message") {
@@ -160,7 +185,10 @@ impl Direct {
             false_mutations,
             ..CheckAndMutateRowRequest::default()
         };
-        let answer = self.client().check_and_mutate_row(request).await;
+        let answer = self
+            .client()
+            .check_and_mutate_row(self.request(request))
+            .await;
         answer.expect("a write").into_inner().predicate_matched
     }
 }
