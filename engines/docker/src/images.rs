@@ -130,7 +130,7 @@ const IMAGES: &[Image] = &[
         engine: "Bigtable emulator",
         source: Source::Pinned {
             repository: "gcr.io/google.com/cloudsdktool/google-cloud-cli",
-            tag: "548.0.0-emulators",
+            tag: "528.0.0-emulators",
         },
         port: 8086,
         arguments: &[
