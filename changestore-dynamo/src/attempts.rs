@@ -96,15 +96,17 @@ impl<'a> Attempts<'a> {
     }
 
     /// Sends one request. Where it failed and may be sent again, waits until it is time to.
-    pub(crate) fn send<T, E: Conditional>(
+    pub(crate) fn send<T, E, F>(
         &mut self,
-        request: impl Future<Output = Result<T, SdkError<E, HttpResponse>>> + Send,
+        request: impl FnOnce() -> F + Send,
     ) -> impl Future<Output = Result<Sent<T>>> + Send
     where
         T: Send,
+        E: Conditional,
+        F: Future<Output = Result<T, SdkError<E, HttpResponse>>> + Send,
     {
-        // The SDK's are tens of kilobytes; each future around one would be as large.
-        let request = Box::pin(request);
+        // The SDK's are tens of kilobytes, and each future around one would be as large. Made in the box, it is not moved.
+        let request = Box::pin(async move { request().await });
         async move {
             let until = self.deadline.min(after(self.patience.attempt));
             let failure = match tokio::time::timeout_at(until, request).await {
@@ -121,14 +123,17 @@ impl<'a> Attempts<'a> {
     }
 
     /// Sends a request that has no condition until it is answered.
-    pub(crate) async fn answer<T, E, F>(&mut self, mut request: impl FnMut() -> F) -> Result<T>
+    pub(crate) async fn answer<T, E, F>(
+        &mut self,
+        mut request: impl FnMut() -> F + Send,
+    ) -> Result<T>
     where
         T: Send,
         E: Conditional,
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>> + Send,
     {
         loop {
-            match self.send(request()).await? {
+            match self.send(&mut request).await? {
                 Sent::Answered(answer) => return Ok(answer),
                 Sent::Refused(_) => {
                     return Err(Error::new(ErrorKind::Other)

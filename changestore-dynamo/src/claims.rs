@@ -65,9 +65,8 @@ impl Shared {
                 .set_item(Some(item.clone()))
                 .condition_expression("attribute_not_exists(#pk)")
                 .expression_attribute_names("#pk", PK)
-                .return_values_on_condition_check_failure(AllOld)
-                .send();
-            match attempts.send(request).await? {
+                .return_values_on_condition_check_failure(AllOld);
+            match attempts.send(|| request.send()).await? {
                 Sent::Answered(_) => return Ok(CreateOutcome::Created),
                 Sent::Again => {}
                 Sent::Refused(stored) => {
@@ -161,9 +160,8 @@ impl Shared {
                 .expression_attribute_values(":new", number(update.new_version.as_i64()))
                 .expression_attribute_values(":updated_at", number(update.updated_at.as_millis()))
                 .expression_attribute_values(":token", text(token.as_str()))
-                .return_values_on_condition_check_failure(AllOld)
-                .send();
-            let stored = match attempts.send(request).await? {
+                .return_values_on_condition_check_failure(AllOld);
+            let stored = match attempts.send(|| request.send()).await? {
                 Sent::Answered(_) => return Ok(()),
                 Sent::Again => continue,
                 Sent::Refused(stored) => stored,

@@ -99,8 +99,8 @@ impl Shared {
                 request = request.expression_attribute_values(format!(":{name}"), value);
             }
         }
-        let request = request.update_expression(update).send();
-        Ok(match attempts.send(request).await? {
+        let request = request.update_expression(update);
+        Ok(match attempts.send(|| request.send()).await? {
             Sent::Answered(answer) => {
                 let written = answer.attributes.unwrap_or_default();
                 let value = item::number(&written, VALUE);
@@ -133,9 +133,8 @@ impl Shared {
             .expression_attribute_names("#pk", PK)
             .expression_attribute_names("#expire_at", EXPIRE_AT)
             .expression_attribute_values(":now", number(now.as_millis()))
-            .return_values_on_condition_check_failure(AllOld)
-            .send();
-        Ok(match attempts.send(request).await? {
+            .return_values_on_condition_check_failure(AllOld);
+        Ok(match attempts.send(|| request.send()).await? {
             Sent::Answered(_) => Sent::Answered(increment.delta),
             Sent::Refused(stored) => Sent::Refused(stored),
             Sent::Again => Sent::Again,

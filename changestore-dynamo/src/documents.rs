@@ -83,7 +83,7 @@ impl Shared {
                     .expression_attribute_values(":etag", text(etag.as_str())),
                 Condition::None | Condition::IfAbsent => request.condition_expression(live!()),
             };
-            let stored = match attempts.send(request.send()).await? {
+            let stored = match attempts.send(|| request.send()).await? {
                 Sent::Answered(_) => return Ok(()),
                 Sent::Again => continue,
                 Sent::Refused(stored) => stored,

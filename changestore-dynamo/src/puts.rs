@@ -229,7 +229,7 @@ async fn whole(
     request: PutItemFluentBuilder,
     version: Version,
 ) -> Result<Sent<Version>> {
-    Ok(match attempts.send(request.send()).await? {
+    Ok(match attempts.send(|| request.send()).await? {
         Sent::Answered(_) => Sent::Answered(version),
         Sent::Refused(stored) => Sent::Refused(stored),
         Sent::Again => Sent::Again,
@@ -241,7 +241,7 @@ async fn counted(
     attempts: &mut Attempts<'_>,
     request: UpdateItemFluentBuilder,
 ) -> Result<Sent<Version>> {
-    Ok(match attempts.send(request.send()).await? {
+    Ok(match attempts.send(|| request.send()).await? {
         Sent::Answered(answer) => {
             let version = item::version(&answer.attributes.unwrap_or_default());
             // It was taken, whatever the answer says.

@@ -71,7 +71,7 @@ impl Shared {
                     created => created.map(drop),
                 }
             };
-            if let Sent::Answered(()) = attempts.send(request).await? {
+            if let Sent::Answered(()) = attempts.send(|| request).await? {
                 break;
             }
         }
