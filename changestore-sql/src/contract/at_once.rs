@@ -17,6 +17,28 @@ struct Archive {
 
 impl Archive {
     async fn new() -> Self {
+        let schema = "CREATE TABLE one(id INTEGER PRIMARY KEY, v);
+             CREATE TABLE two(a TEXT NOT NULL COLLATE NOCASE, b NOT NULL, v, PRIMARY KEY(a, b));
+             CREATE TABLE counted(v)";
+        let plan = ContractPlan::new()
+            .with_table("one", Mode::Rows)
+            .with_table("two", Mode::Rows)
+            .with_table("counted", Mode::Table)
+            .with_family("rows", ["one", "two"])
+            .with_family("all", ["one", "two", "counted"]);
+        Self::of(schema, &plan).await
+    }
+
+    /// With one table, which is all of the family.
+    async fn of_table(name: &str, columns: &str) -> Self {
+        let plan = ContractPlan::new()
+            .with_table(name, Mode::Rows)
+            .with_family("rows", [name]);
+        Self::of(&format!("CREATE TABLE {name}({columns})"), &plan).await
+    }
+
+    /// Its reader is of the family `rows`.
+    async fn of(schema: &str, plan: &ContractPlan) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.db");
         let mut writer = SqliteConnectOptions::new()
@@ -25,20 +47,14 @@ impl Archive {
             .connect()
             .await
             .unwrap();
-        let schema = "CREATE TABLE one(id INTEGER PRIMARY KEY, v);
-             CREATE TABLE two(a TEXT NOT NULL COLLATE NOCASE, b NOT NULL, v, PRIMARY KEY(a, b));
-             CREATE TABLE counted(v)";
-        sqlx::raw_sql(schema).execute(&mut writer).await.unwrap();
-        let plan = ContractPlan::new()
-            .with_table("one", Mode::Rows)
-            .with_table("two", Mode::Rows)
-            .with_table("counted", Mode::Table)
-            .with_family("rows", ["one", "two"])
-            .with_family("all", ["one", "two", "counted"]);
+        sqlx::raw_sql(AssertSqlSafe(schema))
+            .execute(&mut writer)
+            .await
+            .unwrap();
         let owner = ContractOwner::open(&path, SchemaGuard::Unchecked)
             .await
             .unwrap();
-        owner.enable(&plan).await.unwrap();
+        owner.enable(plan).await.unwrap();
         let mut reader = ContractReader::open(&path, "rows").await.unwrap();
         let cursor = reader.poll(None).await.unwrap().next().cloned().unwrap();
         Self {
@@ -49,9 +65,31 @@ impl Archive {
         }
     }
 
-    async fn write(&mut self, sql: &'static str) {
-        let done = sqlx::raw_sql(sql).execute(&mut self.writer).await;
+    async fn write(&mut self, sql: &str) {
+        let done = sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut self.writer)
+            .await;
         done.unwrap();
+    }
+
+    /// The one changed row of a table, by one statement and by a snapshot.
+    async fn both_ways_give(&mut self, table: &str, columns: &[&str], expected: &[Value]) {
+        let cursor = Some(&self.cursor);
+        let fetched = self
+            .reader
+            .fetch_at_once(cursor, &[(table, columns)])
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            fetched.rows(table)[0].values.as_deref(),
+            Some(expected),
+            "{table}"
+        );
+        let mut snapshot = self.reader.snapshot(cursor).await.unwrap();
+        let rows = snapshot.rows(table, columns).await.unwrap();
+        assert_eq!(rows[0].values.as_deref(), Some(expected), "{table}");
+        snapshot.end().await.unwrap();
     }
 
     /// By one statement, or none.
@@ -126,11 +164,9 @@ async fn one_statement_decides_and_reads_the_rows() {
 async fn keys_that_sql_cannot_tell_are_left_to_a_snapshot() {
     for parts in ["'k', 0.5", "'k', x'31'", "'k', 9e999", "char(0), 1"] {
         let mut archive = Archive::new().await;
-        let insert = format!("INSERT INTO two VALUES ({parts}, 'v')");
-        sqlx::raw_sql(AssertSqlSafe(insert))
-            .execute(&mut archive.writer)
-            .await
-            .unwrap();
+        archive
+            .write(&format!("INSERT INTO two VALUES ({parts}, 'v')"))
+            .await;
         assert!(archive.fetch_at_once().await.is_none(), "{parts}");
         let wanted: [(&str, &[&str]); 1] = [("two", &["v"])];
         let cursor = Some(&archive.cursor);
@@ -144,89 +180,30 @@ async fn keys_that_sql_cannot_tell_are_left_to_a_snapshot() {
 #[tokio::test]
 async fn tables_may_be_called_as_parts_of_the_statement() {
     for name in ["seen", "b", "e", "l", "t", "last", "value"] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("archive.db");
-        let mut writer = SqliteConnectOptions::new()
-            .filename(&path)
-            .create_if_missing(true)
-            .connect()
-            .await
-            .unwrap();
-        let create = format!("CREATE TABLE {name}(value INTEGER PRIMARY KEY, last)");
-        sqlx::raw_sql(AssertSqlSafe(create))
-            .execute(&mut writer)
-            .await
-            .unwrap();
-        let plan = ContractPlan::new()
-            .with_table(name, Mode::Rows)
-            .with_family("f", [name]);
-        let owner = ContractOwner::open(&path, SchemaGuard::Unchecked)
-            .await
-            .unwrap();
-        owner.enable(&plan).await.unwrap();
-        let mut reader = ContractReader::open(&path, "f").await.unwrap();
-        let cursor = reader.poll(None).await.unwrap().next().cloned().unwrap();
-        let insert = format!("INSERT INTO {name} VALUES (3, 'x')");
-        sqlx::raw_sql(AssertSqlSafe(insert))
-            .execute(&mut writer)
-            .await
-            .unwrap();
-        let wanted: [(&str, &[&str]); 1] = [(name, &["last"])];
-        let fetched = reader.fetch(Some(&cursor), &wanted).await.unwrap();
-        let expected = Some(vec![Value::Text("x".into())]);
-        assert_eq!(fetched.rows(name)[0].values, expected, "{name}");
-        let mut snapshot = reader.snapshot(Some(&cursor)).await.unwrap();
-        let rows = snapshot.rows(name, &["last"]).await.unwrap();
-        assert_eq!(rows[0].values, expected, "{name}");
-        snapshot.end().await.unwrap();
+        let mut archive = Archive::of_table(name, "value INTEGER PRIMARY KEY, last").await;
+        archive
+            .write(&format!("INSERT INTO {name} VALUES (3, 'x')"))
+            .await;
+        let expected = [Value::Text("x".into())];
+        archive.both_ways_give(name, &["last"], &expected).await;
     }
 }
 
 /// More columns than an expression of SQLite's may be deep.
 #[tokio::test]
 async fn a_table_may_be_wide() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("archive.db");
-    let mut writer = SqliteConnectOptions::new()
-        .filename(&path)
-        .create_if_missing(true)
-        .connect()
-        .await
-        .unwrap();
     let names: Vec<_> = (0..1_500).map(|place| format!("c{place}")).collect();
-    let create = format!(
-        "CREATE TABLE wide(id INTEGER PRIMARY KEY, {})",
-        names.join(",")
-    );
-    sqlx::raw_sql(AssertSqlSafe(create))
-        .execute(&mut writer)
-        .await
-        .unwrap();
-    let plan = ContractPlan::new()
-        .with_table("wide", Mode::Rows)
-        .with_family("f", ["wide"]);
-    let owner = ContractOwner::open(&path, SchemaGuard::Unchecked)
-        .await
-        .unwrap();
-    owner.enable(&plan).await.unwrap();
-    let mut reader = ContractReader::open(&path, "f").await.unwrap();
-    let cursor = reader.poll(None).await.unwrap().next().cloned().unwrap();
-    let insert = "INSERT INTO wide(id, c0, c1, c1499) VALUES (3, x'00ff', 0.1, 'last')";
-    sqlx::raw_sql(insert).execute(&mut writer).await.unwrap();
+    let columns = format!("id INTEGER PRIMARY KEY, {}", names.join(","));
+    let mut archive = Archive::of_table("wide", &columns).await;
+    archive
+        .write("INSERT INTO wide(id, c0, c1, c1499) VALUES (3, x'00ff', 0.1, 'last')")
+        .await;
     let columns: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut expected = vec![Value::Null; 1_500];
     expected[0] = Value::Blob(vec![0, 255]);
     expected[1] = Value::Real(0.1);
     expected[1_499] = Value::Text("last".into());
-    let fetched = reader
-        .fetch(Some(&cursor), &[("wide", &columns)])
-        .await
-        .unwrap();
-    assert_eq!(fetched.rows("wide")[0].values.as_ref(), Some(&expected));
-    let mut snapshot = reader.snapshot(Some(&cursor)).await.unwrap();
-    let rows = snapshot.rows("wide", &columns).await.unwrap();
-    assert_eq!(rows[0].values.as_ref(), Some(&expected));
-    snapshot.end().await.unwrap();
+    archive.both_ways_give("wide", &columns, &expected).await;
 }
 
 /// Every batch ends where it may, and together they are all.
@@ -274,11 +251,11 @@ async fn a_row_that_changes_often_is_told_once() {
             .write("INSERT INTO one VALUES (1, 0); INSERT INTO two VALUES ('a', 1, 0)")
             .await;
         for time in 1..=times {
-            let update = format!("UPDATE one SET v = {time}; UPDATE two SET v = {time}");
-            sqlx::raw_sql(AssertSqlSafe(update))
-                .execute(&mut archive.writer)
-                .await
-                .unwrap();
+            archive
+                .write(&format!(
+                    "UPDATE one SET v = {time}; UPDATE two SET v = {time}"
+                ))
+                .await;
         }
         let fetched = archive.fetch_at_once().await.unwrap();
         assert!(matches!(&fetched.poll, Poll::Rows(changes) if changes.rows.len() == 2));
