@@ -10,15 +10,15 @@ use futures::StreamExt;
 const WIDTH: usize = 16;
 
 /// A future that has not ended after so many polls is no call to a store but a retry loop.
-const MOST_POLLS: usize = 8;
+pub(crate) const MOST_POLLS: usize = 8;
 
 /// Where a future is dropped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CancelPoint {
     /// After so many polls; at 0 the future never runs.
-    polls: usize,
+    pub(crate) polls: usize,
     /// Not at once, but when it is woken: its reply has arrived and nobody reads it.
-    when_woken: bool,
+    pub(crate) when_woken: bool,
 }
 
 /// Runs a body for each of so many rounds, each with a point to cancel at: all points, in turn.

@@ -3,11 +3,12 @@
 //! The cases of the suite say what one client sees, step by step. These tests draw what to do from a seed and hold
 //! what came back against the contract:
 //!
-//! - [`model`]: one client runs random programs on the store and on the store in memory, which must agree.
+//! - [`model`]: one client runs random programs on the store and on the store in memory, which must agree; also where
+//!   calls are dropped, or fail.
 //! - [`history`]: 32 clients work on a few keys at once, and what each of them saw must be explained by some order of
 //!   the calls, key by key (linearizability).
-//! - [`faults`]: every operation under every fault of the network between the store and its server, and concurrent
-//!   histories under random ones.
+//! - [`faults`]: every operation under every fault of the network between the store and its server, and programs and
+//!   concurrent histories under random ones.
 //!
 //! Each runs for as long as [`Settings`] say, two seconds unless somebody asks for more, and at least once. A
 //! violation is named ([`Anomaly`]), shown as short as it can be, and comes with the seed that draws it again.
@@ -30,10 +31,16 @@ pub use tally::Tally;
 pub use run::run_test;
 
 /// The tests that each backend has, in a module `torture`.
-pub const TESTS: [&str; 3] = ["programs", "document_histories", "claim_histories"];
+pub const TESTS: [&str; 4] = [
+    "programs",
+    "programs_with_dropped_calls",
+    "document_histories",
+    "claim_histories",
+];
 
 /// The tests that a backend has beside these if there is a network between the store and its server.
-pub const NETWORK_TESTS: [&str; 4] = [
+pub const NETWORK_TESTS: [&str; 5] = [
+    "programs_under_faults",
     "document_faults",
     "claim_faults",
     "document_histories_under_faults",
@@ -50,6 +57,7 @@ macro_rules! torture_tests {
         mod torture {
             $crate::__torture! { [$($(#[$attribute])*)?] $harness,
                 programs = $crate::torture::model::check,
+                programs_with_dropped_calls = $crate::torture::model::check_dropped_calls,
                 document_histories = $crate::torture::history::check_documents,
                 claim_histories = $crate::torture::history::check_claims,
             }
@@ -66,6 +74,7 @@ macro_rules! fault_tests {
     ($harness:expr $(, $(#[$attribute:meta])*)?) => {
         mod torture_by_faults {
             $crate::__torture! { [$($(#[$attribute])*)?] $harness,
+                programs_under_faults = $crate::torture::faults::check_programs,
                 document_faults = $crate::torture::faults::check_documents,
                 claim_faults = $crate::torture::faults::check_claims,
                 document_histories_under_faults = $crate::torture::faults::check_document_histories,

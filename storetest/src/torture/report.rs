@@ -28,7 +28,7 @@ pub struct TestReport {
     pub operations: u64,
     /// Programs and histories.
     pub histories: u64,
-    /// Faults that the network made.
+    /// Faults that the network made, and calls that were dropped.
     pub faults: u64,
     /// Acknowledged writes that are gone.
     pub lost: u64,

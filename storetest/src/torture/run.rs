@@ -68,7 +68,12 @@ pub(super) fn runtime() -> Runtime {
 
 /// The violation that a panic is.
 pub(super) fn panicked(panic: &(dyn Any + Send), seed: u64) -> Violation {
+    Violation::new(Anomaly::Panic, seed, panic_text(panic))
+}
+
+/// What a panic says.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    Violation::new(Anomaly::Panic, seed, text.unwrap_or("without words"))
+    text.unwrap_or("without words")
 }

@@ -9,7 +9,7 @@ pub struct Tally {
     pub operations: u64,
     /// Programs compared with the model, and histories of concurrent clients.
     pub histories: u64,
-    /// Faults that the network has made.
+    /// Faults that the network has made, and calls that were dropped.
     pub faults: u64,
     /// What the contract forbids and was seen.
     pub violations: Vec<Violation>,

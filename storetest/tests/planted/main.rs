@@ -1,6 +1,7 @@
 //! Each detector of the torture tests, proven able to fail: a store in memory with one bug planted is caught by the
 //! bug's name.
 
+mod halved;
 mod network;
 mod store;
 mod wire;
@@ -117,6 +118,7 @@ fn without_a_bug_nothing_is_found() {
             history::check_documents,
             history::check_claims,
             model::check,
+            model::check_dropped_calls,
         ] {
             let tally = check(&harness, settings);
             assert!(tally.violations.is_empty(), "{}", tally.violations[0]);

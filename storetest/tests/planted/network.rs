@@ -11,6 +11,7 @@ use storetest::torture::faults::{self, NetworkHarness, Route};
 use storetest::torture::{Anomaly, Settings, Tally};
 use storetest::{Fixture, Harness};
 
+use crate::ROUNDS;
 use crate::wire::{Mistake, Server, Wired};
 
 #[derive(Debug)]
@@ -30,6 +31,7 @@ impl WireHarness {
     fn store(&self, address: SocketAddr, patience: Duration, clock: &ManualClock) -> Arc<Wired> {
         Arc::new(Wired {
             store: MemStore::with_clock(clock.clone()),
+            clock: clock.clone(),
             server: self.server.clone(),
             address,
             patience,
@@ -148,6 +150,43 @@ fn a_call_that_waits_for_ever() {
     );
 }
 
+/// What the programs find of a mistake, in the first program that finds something.
+#[track_caller]
+fn programs_find(mistake: Mistake, anomaly: Anomaly) -> String {
+    let harness = WireHarness::new(Some(mistake));
+    let violation = (0..ROUNDS).find_map(|seed| {
+        let tally = faults::check_programs(&harness, Settings::one_round(seed));
+        tally.violations.into_iter().next()
+    });
+    let violation = violation.expect("found");
+    assert_eq!(violation.anomalies, [anomaly], "{violation}");
+    violation.shown
+}
+
+#[test]
+fn a_program_whose_increment_is_sent_again() {
+    programs_find(Mistake::Resends, Anomaly::UnlikeTheModel);
+}
+
+#[test]
+fn a_program_whose_lost_reply_is_said_to_be_no_write() {
+    programs_find(Mistake::SaysNothingHappened, Anomaly::UnlikeTheModel);
+}
+
+#[test]
+fn a_program_whose_broken_connection_is_used_again() {
+    programs_find(Mistake::KeepsTheConnection, Anomaly::Unhealthy);
+}
+
+/// It is made as short as it can be, and shows what the network did.
+#[test]
+fn a_program_whose_lost_write_is_said_to_be_done() {
+    let shown = programs_find(Mistake::SaysDone, Anomaly::UnlikeTheModel);
+    let steps = shown.lines().filter(|line| line.ends_with(';')).count();
+    assert!((1..=3).contains(&steps), "{shown}");
+    assert!(shown.contains(", with "), "{shown}");
+}
+
 #[test]
 fn without_a_mistake_nothing_is_found() {
     let harness = WireHarness::new(None);
@@ -157,6 +196,7 @@ fn without_a_mistake_nothing_is_found() {
         faults::check_claims(&harness, settings),
         faults::check_document_histories(&harness, settings),
         faults::check_claim_histories(&harness, settings),
+        faults::check_programs(&harness, settings),
     ] {
         assert!(tally.violations.is_empty(), "{}", tally.violations[0]);
         assert!(tally.faults > 0 && tally.operations > 0);

@@ -15,8 +15,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore, Condition, CreateOutcome, DocumentStore,
-    DocumentStoreExt as _, Error, ErrorKind, Key, MetadataUpdate, NewRecord, Outcome, QueryOptions,
-    Record, RecordStream, Result, Timestamp,
+    DocumentStoreExt as _, Error, ErrorKind, Key, ManualClock, MetadataUpdate, NewRecord, Outcome,
+    QueryOptions, Record, RecordStream, Result, Timestamp,
 };
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
@@ -36,6 +36,8 @@ pub(crate) enum Mistake {
     KeepsTheConnection,
     /// It waits.
     Waits,
+    /// It says that all went well, as a buffer does that is lost before it is written.
+    SaysDone,
 }
 
 type Outcomes = Box<dyn Any + Send>;
@@ -95,6 +97,7 @@ impl fmt::Debug for Server {
 #[derive(Debug)]
 pub(crate) struct Wired {
     pub(crate) store: MemStore,
+    pub(crate) clock: ManualClock,
     pub(crate) server: Server,
     /// Where it connects to.
     pub(crate) address: SocketAddr,
@@ -114,8 +117,10 @@ impl Wired {
         F: Future<Output = Result<T>> + Send + 'static,
     {
         let store = self.store.clone();
+        let work = Arc::new(work);
+        let of_server = Arc::clone(&work);
         let job: Job = Arc::new(move || {
-            work(store.clone())
+            of_server(store.clone())
                 .map(|out| Box::new(out) as Outcomes)
                 .boxed()
         });
@@ -129,6 +134,9 @@ impl Wired {
         let mut sent = self.send(number).await;
         if sent.is_err() && self.mistake == Some(Mistake::Resends) {
             sent = self.send(number).await;
+        }
+        if sent.is_err() && is_write && self.mistake == Some(Mistake::SaysDone) {
+            return work(MemStore::with_clock(self.clock.clone())).await;
         }
         if sent.is_err() {
             let outcome = match self.mistake {

@@ -1,4 +1,4 @@
-//! Faults of the network: every operation under every fault, and concurrent histories under random ones.
+//! Faults of the network: every operation under every fault, and histories and programs under random ones.
 //!
 //! What a call is told under a fault must be true: it happened, it did not, or nobody can know, and the calls before
 //! and after it must be explained by one of these. Each call ends, and when the network is well again so is the store,
@@ -8,6 +8,7 @@ mod claims;
 mod documents;
 mod fault;
 mod harness;
+mod programs;
 mod proxy;
 
 use std::future::Future;
@@ -19,12 +20,13 @@ use futures::future::join_all;
 
 pub use fault::Fault;
 pub use harness::{Answers, NetworkHarness, Route};
+pub use programs::check as check_programs;
 
 use super::history::{self, Shape};
 use super::rounds::{Opened, rounds};
 use super::{Settings, Tally};
 use crate::Fixture;
-use proxy::Proxy;
+pub(super) use proxy::Proxy;
 
 /// How long a call may take by its store's options.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -216,6 +218,6 @@ impl Share {
 }
 
 /// A call's output, unless it does not end.
-async fn bounded<T>(call: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn bounded<T>(call: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(LONGEST, call).await.ok()
 }

@@ -28,7 +28,7 @@ const PIECE: usize = 7;
 
 /// The proxy; dropped, it takes no more connections.
 #[derive(Debug)]
-pub(super) struct Proxy {
+pub(in crate::torture) struct Proxy {
     address: SocketAddr,
     plan: Arc<Plan>,
     accepting: JoinHandle<()>,
@@ -84,7 +84,7 @@ impl Proxy {
     }
 
     /// The faults that it can make.
-    pub(super) fn faults(&self) -> Vec<Fault> {
+    pub(in crate::torture) fn faults(&self) -> Vec<Fault> {
         let answers = self.plan.answers.is_some();
         let of_answers = Fault::OF_ANSWERS.into_iter().filter(|_| answers);
         Fault::OF_CONNECTIONS
@@ -94,7 +94,7 @@ impl Proxy {
     }
 
     /// After so many requests one has this fault.
-    pub(super) fn once(&self, after: usize, fault: Fault) {
+    pub(in crate::torture) fn once(&self, after: usize, fault: Fault) {
         *self.plan.next() = Next::Once(after, fault);
     }
 
@@ -104,12 +104,12 @@ impl Proxy {
     }
 
     /// From now on all goes well.
-    pub(super) fn calm(&self) {
+    pub(in crate::torture) fn calm(&self) {
         *self.plan.next() = Next::Calm;
     }
 
     /// How many faults there were.
-    pub(super) fn made(&self) -> u64 {
+    pub(in crate::torture) fn made(&self) -> u64 {
         self.plan.made.load(Ordering::SeqCst)
     }
 }

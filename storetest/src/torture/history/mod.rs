@@ -46,7 +46,7 @@ const CROWD: Shape = Shape {
 /// With so many calls a store must be well again when what was in its way is gone. One is enough but where a machine is
 /// so slow that connecting alone takes longer than a call may; a connection that stays broken has used them up before
 /// anybody's keep-alive notices.
-const TRIES: usize = 4;
+pub(crate) const TRIES: usize = 4;
 
 /// Why a call fails again and again, if it is not for the contract's reasons.
 pub(crate) async fn sickness<T>(mut call: impl AsyncFnMut() -> Result<T>) -> Option<Error> {

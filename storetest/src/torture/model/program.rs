@@ -6,7 +6,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use crate::cancel::{CancelPoint, MOST_POLLS};
 use crate::texts::CONFUSABLE;
+use crate::torture::faults::Fault;
 
 /// The longest program that is drawn.
 const MOST_STEPS: usize = 48;
@@ -18,7 +20,24 @@ pub(super) struct Program {
     pub(super) outer: Vec<&'static str>,
     /// For sort keys and requests.
     pub(super) inner: Vec<&'static str>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<(Step, Option<Failure>)>,
+}
+
+/// How a program's calls fail, if they do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failures<'a> {
+    None,
+    /// Calls are dropped, and have these faults of the network, if any.
+    Some(&'a [Fault]),
+}
+
+/// What is done to a call.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Failure {
+    /// Its future is dropped there.
+    Dropped(CancelPoint),
+    /// The network does that to its first request, or to one behind it.
+    Fault { after: usize, fault: Fault },
 }
 
 /// A number of a text of the program's.
@@ -113,11 +132,14 @@ const METADATA: [&str; 8] = [
 const OUTER: usize = 2;
 const INNER: usize = 5;
 
-pub(super) fn programs() -> impl Strategy<Value = Program> {
+/// One of so many calls fails: programs in which many did could have had any outcome.
+const FAILURES: f64 = 0.1;
+
+pub(super) fn programs(failures: Failures<'_>) -> impl Strategy<Value = Program> + use<> {
     let parts = (
         vec(select(CONFUSABLE), OUTER),
         vec(select(CONFUSABLE), INNER),
-        vec(step(), 1..=MOST_STEPS),
+        vec((step(failures), failure(failures)), 1..=MOST_STEPS),
     );
     parts.prop_map(|(outer, inner, steps)| Program {
         outer,
@@ -126,7 +148,21 @@ pub(super) fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn failure(failures: Failures<'_>) -> BoxedStrategy<Option<Failure>> {
+    let dropped = (0..MOST_POLLS, any::<bool>())
+        .prop_map(|(polls, when_woken)| Failure::Dropped(CancelPoint { polls, when_woken }));
+    match failures {
+        Failures::None => Just(None).boxed(),
+        Failures::Some([]) => option::weighted(FAILURES, dropped).boxed(),
+        Failures::Some(faults) => {
+            let fault = (0..2usize, select(faults.to_vec()))
+                .prop_map(|(after, fault)| Failure::Fault { after, fault });
+            option::weighted(FAILURES, prop_oneof![dropped, fault]).boxed()
+        }
+    }
+}
+
+fn step(failures: Failures<'_>) -> impl Strategy<Value = Step> + use<> {
     prop_oneof![
         3 => at().prop_map(Step::Get),
         6 => put(),
@@ -139,7 +175,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..OUTER, 0..OUTER).prop_map(|(queue, uri)| Step::GetByUri { queue, uri }),
         3 => (claim_at(), select(&METADATA), on_a_version(), 0..5u32)
             .prop_map(|(at, metadata, old, new)| Step::UpdateMetadata { at, metadata, old, new }),
-        2 => clock().prop_map(Step::Clock),
+        2 => clock(failures).prop_map(Step::Clock),
     ]
 }
 
@@ -218,10 +254,12 @@ fn delta() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// Mostly a little forward; back by less than garbage is kept for; and forward until it may be collected.
-fn clock() -> impl Strategy<Value = i64> {
+/// Mostly a little forward; back by less than garbage is kept for; and forward until it may be collected, but not where
+/// calls fail: one that comes late has an earlier time, at which nothing may have been.
+fn clock(failures: Failures<'_>) -> impl Strategy<Value = i64> + use<> {
     const DAY: i64 = 24 * 60 * 60 * 1000;
-    prop_oneof![6 => 1..60i64, 2 => -40..0i64, 1 => Just(DAY + 1)]
+    let garbage = u32::from(failures == Failures::None);
+    prop_oneof![6 => 1..60i64, 2 => -40..0i64, garbage => Just(DAY + 1)]
 }
 
 /// So many characters of the text, cut to what the limit takes.

@@ -1,78 +1,233 @@
-//! Runs a program on a store and on its model, and compares what they tell, step by step.
+//! Runs a program on a store, and holds what it tells against the model, step by step.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use changestore_core::{
-    ChangeKey, ChangeRecord, ChangeStore, ChangeStoreExt as _, Clock as _, Condition,
-    DocumentStore, DocumentStoreExt as _, Etag, Key, ManualClock, Metadata, MetadataUpdate,
-    NewRecord, QueryOptions, Record, Result, Timestamp, Version, limits,
+    ChangeKey, ChangeRecord, ChangeStore, Clock as _, Condition, DocumentStore, Etag, Key,
+    ManualClock, Metadata, MetadataUpdate, NewRecord, Outcome, QueryOptions, Result, Timestamp,
+    Version, limits,
 };
-use store_mem::MemStore;
+use futures::FutureExt as _;
 
-use super::program::{At, ClaimAt, On, Program, Step, prefix};
-use super::told::{Etags, Told};
+use super::call::{Action, Call};
+use super::program::{At, ClaimAt, Failure, On, Program, Step, prefix};
+use super::told::Answer;
+use super::worlds::Worlds;
+use crate::cancel::drop_at;
+use crate::torture::Anomaly;
+use crate::torture::faults::{Proxy, bounded};
+use crate::torture::history::TRIES;
+use crate::torture::run::panic_text;
 
 /// The stores of a harness, on one clock.
 #[derive(Debug)]
-pub(super) struct Stores {
+pub(in crate::torture) struct Stores<'a> {
     pub(super) documents: Arc<dyn DocumentStore>,
     pub(super) changes: Arc<dyn ChangeStore>,
     pub(super) clock: ManualClock,
+    /// Before the servers of documents and of claims, if there are such.
+    pub(super) proxies: Option<[&'a Proxy; 2]>,
 }
 
-/// What a step was told by both, where they differ.
+/// Where a store is wrong.
 pub(super) struct Difference {
-    pub(super) store: String,
-    pub(super) model: String,
-    pub(super) step: usize,
+    pub(super) anomaly: Anomaly,
+    pub(super) shown: String,
+}
+
+/// What came of a call.
+enum Ended {
+    Told(Result<Answer>),
+    Dropped,
+    Never,
+    Panicked(String),
 }
 
 /// A program on its way.
 struct Run<'a> {
-    stores: &'a Stores,
-    model: MemStore,
+    stores: &'a Stores<'a>,
     program: &'a Program,
     /// Before the outer texts, so that no two runs on one store meet.
     number: u64,
-    etags: Etags,
-    /// The etags of each key's writes, the store's and the model's.
-    writes: HashMap<Key, Vec<(Etag, Etag)>>,
+    worlds: Worlds,
+    calls: usize,
+    /// The etags of each key's writes as far as they are known, the store's.
+    writes: HashMap<Key, Vec<Etag>>,
+    dropped: u64,
 }
 
-/// Runs a program; how far it came if the stores differ.
-pub(super) async fn run(stores: &Stores, program: &Program, run: u64) -> Result<(), Difference> {
+/// Runs a program; how many of its calls were dropped, or where the store is wrong.
+pub(super) async fn run(
+    stores: &Stores<'_>,
+    program: &Program,
+    run: u64,
+) -> Result<u64, Difference> {
     let mut running = Run {
         stores,
-        model: MemStore::with_clock(stores.clock.clone()),
         program,
         number: run,
-        etags: Etags::default(),
+        worlds: Worlds::new(stores.clock.now()),
+        calls: 0,
         writes: HashMap::new(),
+        dropped: 0,
     };
-    for (number, step) in program.steps.iter().enumerate() {
-        let (store, model) = running.step(step).await;
-        if store != model {
-            return Err(Difference {
-                store: format!("{store:?}"),
-                model: format!("{model:?}"),
-                step: number,
-            });
+    for (number, (step, failure)) in program.steps.iter().enumerate() {
+        running.step(number, step, *failure).await?;
+        if running.worlds.are_too_many() {
+            return Ok(running.dropped);
         }
     }
-    Ok(())
+    running.look_at_everything().await?;
+    Ok(running.dropped)
 }
 
 impl Run<'_> {
-    async fn step(&mut self, step: &Step) -> (Told, Told) {
-        let (documents, model) = (&*self.stores.documents, &self.model.clone());
-        match step {
-            Step::Get(at) => {
-                let key = self.key(*at);
-                let (store, model) = (documents.get(&key).await, model.get(&key).await);
-                self.one_record(&store, &model)
+    async fn step(
+        &mut self,
+        number: usize,
+        step: &Step,
+        failure: Option<Failure>,
+    ) -> Result<(), Difference> {
+        if let Some(action) = self.action(step) {
+            let place = format!("step {}", number + 1);
+            self.call(action, failure, &place).await
+        } else {
+            self.worlds.clock_shows(self.stores.clock.now());
+            Ok(())
+        }
+    }
+
+    /// Reads what may be there, each in the way that it can be read in.
+    async fn look_at_everything(&mut self) -> Result<(), Difference> {
+        let (mut partitions, mut uris, mut counters) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for (step, _) in &self.program.steps {
+            match step {
+                Step::Put { at, .. } => drop(partitions.insert(self.outer(at.partition))),
+                Step::Increment { at, .. } => drop(counters.insert(self.key(*at))),
+                Step::Create { at, .. } => {
+                    let key = self.claim(*at);
+                    uris.insert((key.queue().to_owned(), key.uri().to_owned()));
+                }
+                _ => {}
             }
+        }
+        let all = partitions
+            .into_iter()
+            .map(|pk| Action::Query(pk, String::new(), QueryOptions::default()))
+            .chain(
+                uris.into_iter()
+                    .map(|(queue, uri)| Action::GetByUri(queue, uri)),
+            )
+            .chain(
+                counters
+                    .into_iter()
+                    .map(|key| Action::Increment(key, 0, None)),
+            );
+        for action in all {
+            let place = format!("in the end, {action:?}");
+            self.call(action, None, &place).await?;
+        }
+        Ok(())
+    }
+
+    async fn call(
+        &mut self,
+        action: Action,
+        failure: Option<Failure>,
+        place: &str,
+    ) -> Result<(), Difference> {
+        // A fault, of another program's even, leaves broken connections that are met later. Without a network nothing can
+        // have been in a call's way.
+        let may_be_broken = self.stores.proxies.is_some();
+        let tries = match failure {
+            None if may_be_broken => TRIES,
+            _ => 1,
+        };
+        let different = |anomaly, shown| Difference {
+            anomaly,
+            shown: format!("{place}: {shown}"),
+        };
+        let may_fail = failure.is_some() && may_be_broken;
+        for left in (0..tries).rev() {
+            let call = Call {
+                number: self.calls,
+                now: self.stores.clock.now(),
+                action: action.clone(),
+            };
+            self.calls += 1;
+            match self.end(&call, failure).await {
+                Ended::Told(Ok(answer)) => {
+                    self.remember(&answer);
+                    return self.worlds.are_told(&call, &answer).map_err(|instead| {
+                        let (told, instead) = (answer.told, instead.join("\n    or "));
+                        let shown = format!("the store says {told:?}\n  the model {instead}");
+                        different(Anomaly::UnlikeTheModel, shown)
+                    });
+                }
+                Ended::Told(Err(error)) => {
+                    if error.outcome() == Outcome::Unknown {
+                        self.worlds.are_not_told(&call);
+                    }
+                    if !may_fail && left == 0 {
+                        return Err(different(Anomaly::Unhealthy, format!("{error:?}")));
+                    }
+                }
+                Ended::Dropped => self.worlds.are_not_told(&call),
+                Ended::Never => return Err(different(Anomaly::Unbounded, String::new())),
+                Ended::Panicked(text) => return Err(different(Anomaly::Panic, text)),
+            }
+        }
+        Ok(())
+    }
+
+    async fn end(&mut self, call: &Call, failure: Option<Failure>) -> Ended {
+        let Stores {
+            documents, changes, ..
+        } = self.stores;
+        let asked = call.ask(&**documents, &**changes, Etag::clone);
+        let asked = bounded(AssertUnwindSafe(asked).catch_unwind());
+        let ended = match failure {
+            None => Some(asked.await),
+            Some(Failure::Dropped(point)) => drop_at(point, asked).await,
+            Some(Failure::Fault { after, fault }) => {
+                let proxies = self.stores.proxies.expect("faults need them");
+                let proxy = proxies[usize::from(!call.is_of_documents())];
+                proxy.once(after, fault);
+                let ended = asked.await;
+                proxy.calm();
+                Some(ended)
+            }
+        };
+        match ended {
+            None => {
+                self.dropped += 1;
+                Ended::Dropped
+            }
+            Some(None) => Ended::Never,
+            Some(Some(Ok(told))) => Ended::Told(told),
+            Some(Some(Err(panic))) => Ended::Panicked(panic_text(&*panic).to_owned()),
+        }
+    }
+
+    fn remember(&mut self, answer: &Answer) {
+        for (key, etag) in answer.keys() {
+            let writes = self.writes.entry(key.clone()).or_default();
+            if !writes.contains(etag) {
+                writes.push(etag.clone());
+            }
+        }
+    }
+
+    /// What a step asks for; none if it only moves the clock, which is done by then.
+    fn action(&self, step: &Step) -> Option<Action> {
+        let Program { outer, inner, .. } = self.program;
+        let now = self.stores.clock.now();
+        Some(match step {
+            Step::Get(at) => Action::Get(self.key(*at)),
             Step::Put {
                 at,
                 data,
@@ -80,39 +235,22 @@ impl Run<'_> {
                 expires_in,
             } => {
                 let key = self.key(*at);
-                let (for_store, for_model) = self.conditions(&key, *condition).await;
-                let record = NewRecord::new(key.clone(), data.clone())
+                let condition = self.condition(&key, *condition);
+                let record = NewRecord::new(key, data.clone())
                     .expect("short")
                     .with_expire_at(self.time(*expires_in));
-                let store = documents.put(record.clone(), for_store).await;
-                let model = model.put(record, for_model).await;
-                if let (Ok(store), Ok(model)) = (&store, &model) {
-                    let etags = (store.etag.clone(), model.etag.clone());
-                    self.writes.entry(key).or_default().push(etags);
-                }
-                self.one_record(&store, &model)
+                Action::Put(record, condition)
             }
             Step::Delete { at, condition } => {
                 let key = self.key(*at);
-                let (for_store, for_model) = self.conditions(&key, *condition).await;
-                let store = documents.delete(&key, for_store).await;
-                let model = model.delete(&key, for_model).await;
-                (
-                    Told::new(&store, |()| Told::Done),
-                    Told::new(&model, |()| Told::Done),
-                )
+                let condition = self.condition(&key, *condition);
+                Action::Delete(key, condition)
             }
             Step::Increment {
                 at,
                 delta,
                 expires_in,
-            } => {
-                let (key, expire_at) = (self.key(*at), self.time(*expires_in));
-                let store = documents.increment(&key, *delta, expire_at).await;
-                let model = model.increment(&key, *delta, expire_at).await;
-                let told = |value: &i64| Told::Counted(*value);
-                (Told::new(&store, told), Told::new(&model, told))
-            }
+            } => Action::Increment(self.key(*at), *delta, self.time(*expires_in)),
             Step::Query {
                 partition,
                 prefix: (text, chars),
@@ -120,41 +258,19 @@ impl Run<'_> {
                 limit,
                 start_after,
             } => {
-                let pk = self.outer(*partition);
-                let prefix = prefix(self.program.inner[*text], *chars, limits::SORT_KEY);
+                let prefix = prefix(inner[*text], *chars, limits::SORT_KEY);
                 let mut options = QueryOptions::default()
                     .with_descending(*descending)
                     .with_limit(*limit);
-                options.start_after = start_after.map(|text| self.program.inner[text].to_owned());
-                let store = documents.query_all(&pk, prefix, options.clone()).await;
-                let model = model.query_all(&pk, prefix, options).await;
-                self.records(&store, &model)
+                options.start_after = start_after.map(|text| inner[text].to_owned());
+                Action::Query(self.outer(*partition), prefix.to_owned(), options)
             }
-            _ => self.claim_step(step).await,
-        }
-    }
-
-    async fn claim_step(&mut self, step: &Step) -> (Told, Told) {
-        let (changes, model) = (&*self.stores.changes, &self.model);
-        match step {
             Step::Create { at, metadata } => {
                 let metadata = Metadata::new(*metadata).expect("JSON");
-                let record = ChangeRecord::new(self.claim(*at), metadata, self.stores.clock.now());
-                let store = changes.create(record.clone()).await;
-                let model = model.create(record).await;
-                (
-                    Told::new(&store, |outcome| Told::Created(*outcome)),
-                    Told::new(&model, |outcome| Told::Created(*outcome)),
-                )
+                Action::Create(ChangeRecord::new(self.claim(*at), metadata, now))
             }
             Step::GetByUri { queue, uri } => {
-                let (queue, uri) = (self.outer(*queue), self.program.outer[*uri]);
-                let store = changes.get_by_uri(&queue, uri).await;
-                let model = model.get_by_uri(&queue, uri).await;
-                (
-                    Told::new(&store, |claims| Told::Claims(claims.clone())),
-                    Told::new(&model, |claims| Told::Claims(claims.clone())),
-                )
+                Action::GetByUri(self.outer(*queue), outer[*uri].to_owned())
             }
             Step::UpdateMetadata {
                 at,
@@ -163,36 +279,29 @@ impl Run<'_> {
                 new,
             } => {
                 let key = self.claim(*at);
-                let stored = model.find_claim(&key).await.expect("memory does not fail");
-                let its = stored.map_or(Version::FIRST, |claim| claim.version);
+                let old_version = match old {
+                    On::Version(version) => Version::from(*version),
+                    _ => self.worlds.version_of_claim(&key).unwrap_or(Version::FIRST),
+                };
                 let update = MetadataUpdate {
                     metadata: Metadata::new(*metadata).expect("JSON"),
-                    old_version: match old {
-                        On::Version(version) => Version::from(*version),
-                        _ => its,
-                    },
+                    old_version,
                     new_version: Version::from(*new),
-                    updated_at: self.stores.clock.now(),
+                    updated_at: now,
                 };
-                let store = changes.update_metadata(&key, update.clone()).await;
-                let model = model.update_metadata(&key, update).await;
-                (
-                    Told::new(&store, |()| Told::Done),
-                    Told::new(&model, |()| Told::Done),
-                )
+                Action::UpdateMetadata(key, update)
             }
             Step::Clock(millis) => {
                 let step = Duration::from_millis(millis.unsigned_abs());
                 let clock = &self.stores.clock;
                 if *millis < 0 {
-                    clock.set(clock.now().saturating_sub(step));
+                    clock.set(now.saturating_sub(step));
                 } else {
                     clock.advance(step);
                 }
-                (Told::Done, Told::Done)
+                return None;
             }
-            _ => unreachable!("the steps on documents are done"),
-        }
+        })
     }
 
     fn outer(&self, text: usize) -> String {
@@ -215,61 +324,22 @@ impl Run<'_> {
         expires_in.map(|millis| Timestamp::from_millis(now + millis).expect("in range"))
     }
 
-    /// The condition as the store is asked, and as the model is.
-    async fn conditions(&self, key: &Key, on: On) -> (Condition, Condition) {
-        let same = |condition: Condition| (condition.clone(), condition);
+    /// The condition as the store is asked.
+    fn condition(&self, key: &Key, on: On) -> Condition {
         match on {
-            On::Nothing => same(Condition::None),
-            On::Absence => same(Condition::IfAbsent),
-            On::Version(version) => same(Condition::IfVersion(Version::from(version))),
+            On::Nothing => Condition::None,
+            On::Absence => Condition::IfAbsent,
+            On::Version(version) => Condition::IfVersion(Version::from(version)),
             On::ItsVersion => {
-                let live = self.model.find(key).await.expect("memory does not fail");
-                same(Condition::IfVersion(
-                    live.map_or(Version::FIRST, |live| live.version),
-                ))
+                let version = self.worlds.version(key, self.stores.clock.now());
+                Condition::IfVersion(version.unwrap_or(Version::FIRST))
             }
-            On::NobodysEtag => same(Condition::IfEtag(Etag::unique())),
+            On::NobodysEtag => Condition::IfEtag(Etag::unique()),
             On::EtagOfWrite(before) => {
                 let writes = self.writes.get(key).map_or(&[][..], Vec::as_slice);
-                match writes.iter().nth_back(before) {
-                    None => same(Condition::IfEtag(Etag::unique())),
-                    Some((store, model)) => (
-                        Condition::IfEtag(store.clone()),
-                        Condition::IfEtag(model.clone()),
-                    ),
-                }
+                let etag = writes.iter().nth_back(before);
+                Condition::IfEtag(etag.cloned().unwrap_or_else(Etag::unique))
             }
         }
-    }
-
-    fn one_record(&mut self, store: &Result<Record>, model: &Result<Record>) -> (Told, Told) {
-        let list = |result: &Result<Record>| {
-            Told::new(result, |record| Told::records(std::slice::from_ref(record)))
-        };
-        let told = (list(store), list(model));
-        if let (Ok(store), Ok(model)) = (store, model)
-            && !self.etags.pair(&store.etag, &model.etag)
-        {
-            return (Told::Done, told.1);
-        }
-        told
-    }
-
-    fn records(
-        &mut self,
-        store: &Result<Vec<Record>>,
-        model: &Result<Vec<Record>>,
-    ) -> (Told, Told) {
-        let list =
-            |result: &Result<Vec<Record>>| Told::new(result, |records| Told::records(records));
-        let (Ok(store_records), Ok(model_records)) = (store, model) else {
-            return (list(store), list(model));
-        };
-        for (store, model) in store_records.iter().zip(model_records) {
-            if !self.etags.pair(&store.etag, &model.etag) {
-                return (Told::Done, list(&Ok(model_records.clone())));
-            }
-        }
-        (list(store), list(model))
     }
 }

@@ -2,15 +2,34 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use super::program::{At, ClaimAt, On, Program, Step};
+use super::program::{At, ClaimAt, Failure, On, Program, Step};
+use crate::cancel::CancelPoint;
 
 /// The program, a step a line.
 pub(super) fn show(program: &Program) -> String {
     let mut text = String::new();
-    for step in &program.steps {
-        let _ = writeln!(text, "  {};", Shown { program, step });
+    for (step, failure) in &program.steps {
+        let (shown, fails) = (Shown { program, step }, Fails(*failure));
+        let _ = writeln!(text, "  {shown}{fails};");
     }
     text
+}
+
+struct Fails(Option<Failure>);
+
+impl Display for Fails {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => Ok(()),
+            Some(Failure::Dropped(CancelPoint { polls, when_woken })) => {
+                let when = if when_woken { "when it is woken " } else { "" };
+                write!(f, ", dropped {when}after {polls} polls")
+            }
+            Some(Failure::Fault { after, fault }) => {
+                write!(f, ", with {fault:?} after {after} requests")
+            }
+        }
+    }
 }
 
 struct Shown<'a> {

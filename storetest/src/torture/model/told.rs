@@ -1,13 +1,18 @@
 //! What a call was told, without what two stores may differ in.
 
-use std::collections::HashMap;
-
 use bytes::Bytes;
 use changestore_core::{
-    ChangeRecord, CreateOutcome, Error, ErrorKind, Etag, Key, Outcome, Record, Result, Timestamp,
+    ChangeRecord, CreateOutcome, Error, ErrorKind, Etag, Key, Record, Timestamp,
 };
 
 /// The answer of a call.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) told: Told,
+    /// The etags of the records, which are looked at apart, since each store draws its own.
+    pub(super) etags: Vec<Etag>,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Told {
     Records(Vec<Seen>),
@@ -15,10 +20,10 @@ pub(super) enum Told {
     Claims(Vec<ChangeRecord>),
     Created(CreateOutcome),
     Done,
-    Failed(ErrorKind, Outcome),
+    Refused(ErrorKind),
 }
 
-/// A record; its etag is looked at apart, since each store draws its own.
+/// A record without its etag.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
     key: Key,
@@ -27,14 +32,7 @@ pub(super) struct Seen {
     expire_at: Option<Timestamp>,
 }
 
-impl Told {
-    pub(super) fn new<T>(result: &Result<T>, told: impl FnOnce(&T) -> Self) -> Self {
-        match result {
-            Ok(value) => told(value),
-            Err(error) => Self::Failed(kind(error), error.outcome()),
-        }
-    }
-
+impl Answer {
     pub(super) fn records(records: &[Record]) -> Self {
         let seen = records.iter().map(|record| Seen {
             key: record.key.clone(),
@@ -42,39 +40,44 @@ impl Told {
             version: record.version.get(),
             expire_at: record.expire_at,
         });
-        Self::Records(seen.collect())
+        Self {
+            told: Told::Records(seen.collect()),
+            etags: records.iter().map(|record| record.etag.clone()).collect(),
+        }
+    }
+
+    /// The keys of its records, each with its etag.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&Key, &Etag)> {
+        let seen = match &self.told {
+            Told::Records(seen) => seen.as_slice(),
+            _ => &[],
+        };
+        seen.iter().map(|seen| &seen.key).zip(&self.etags)
     }
 }
 
-/// The kind without words, which are each adapter's own.
-fn kind(error: &Error) -> ErrorKind {
-    match error.kind() {
-        ErrorKind::InvalidArgument { field, .. } => ErrorKind::InvalidArgument {
-            field,
-            reason: "".into(),
-        },
-        other => other.clone(),
+impl From<Told> for Answer {
+    fn from(told: Told) -> Self {
+        Self {
+            told,
+            etags: Vec::new(),
+        }
     }
 }
 
-/// Which etag of the store's is which of the model's: one for one.
-#[derive(Debug, Default)]
-pub(super) struct Etags {
-    of_store: HashMap<Etag, Etag>,
-    of_model: HashMap<Etag, Etag>,
-}
+impl Told {
+    /// The kind of a failure without words, which are each adapter's own.
+    pub(super) fn refusal(error: &Error) -> Self {
+        Self::Refused(match error.kind() {
+            ErrorKind::InvalidArgument { field, .. } => ErrorKind::InvalidArgument {
+                field,
+                reason: "".into(),
+            },
+            other => other.clone(),
+        })
+    }
 
-impl Etags {
-    /// Takes a pair; false if one of them has been paired otherwise.
-    pub(super) fn pair(&mut self, store: &Etag, model: &Etag) -> bool {
-        let paired = self
-            .of_store
-            .entry(store.clone())
-            .or_insert_with(|| model.clone());
-        let back = self
-            .of_model
-            .entry(model.clone())
-            .or_insert_with(|| store.clone());
-        paired == model && back == store
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
     }
 }
