@@ -38,12 +38,20 @@ impl Standing {
         let Some(row) = row else {
             return Ok(Self::Absent);
         };
-        let Some(expiry) = find(row, KEY, EXPIRY) else {
-            return Ok(Self::Absent);
+        let expiry = match find(row, KEY, EXPIRY) {
+            Some(expiry) => integer(expiry, EXPIRY)?,
+            None => 0,
         };
-        let expiry = Expiry::from_stored(integer(expiry, EXPIRY)?);
+        let expiry = Expiry::from_stored(expiry);
         Ok(match expiry.holding(now) {
-            None => Self::Absent,
+            None => {
+                let record = find(row, RECORD, VERSION);
+                if record.is_some_and(|cell| cell.time >= layout::first_live_time(now)) {
+                    // A record that reads find, and of which its key says nothing.
+                    return Err(wrong(EXPIRY));
+                }
+                Self::Absent
+            }
             Some(Holding::Record) => Self::Record {
                 version: version(row, RECORD)?,
                 etag: etag(row)?,
@@ -83,6 +91,10 @@ pub(crate) fn claim(queue: &str, uri: &str, request_id: &[u8], row: &Row) -> Res
     let request_id = std::str::from_utf8(request_id).map_err(|_| wrong_key())?;
     let metadata = String::from_utf8(value(row, CLAIM, METADATA)?.into());
     let metadata = metadata.map_err(|_| wrong(METADATA))?;
+    if metadata.is_empty() {
+        // Given, it would mean `{}`; nobody stores it.
+        return Err(wrong(METADATA));
+    }
     Ok(ChangeRecord {
         key: ChangeKey::new(queue, uri, request_id).map_err(|_| wrong_key())?,
         metadata: Metadata::new(metadata).map_err(|_| wrong(METADATA))?,
@@ -103,7 +115,10 @@ pub(crate) fn is_written_by(row: &Row, token_column: &[u8], token: &Etag) -> boo
 }
 
 fn version(row: &Row, family: &'static str) -> Result<Version> {
-    Version::try_from(number(row, family, VERSION)?).map_err(|_| wrong(VERSION))
+    let version = Version::try_from(number(row, family, VERSION)?).ok();
+    version
+        .filter(|version| *version >= Version::FIRST)
+        .ok_or_else(|| wrong(VERSION))
 }
 
 fn etag(row: &Row) -> Result<Etag> {

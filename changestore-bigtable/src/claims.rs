@@ -50,7 +50,7 @@ impl Shared {
         let mut attempts = self.attempts(Resend::Recognizes);
         loop {
             let conditional = Conditional {
-                predicate: filters::has(CLAIM, VERSION),
+                predicate: filters::claim(),
                 if_matched: Vec::new(),
                 if_not: mutations::create(record, &token),
             };

@@ -78,6 +78,11 @@ fn meaning(status: &Status) -> Failure {
             ErrorKind::Configuration,
             "the table lacks a family; `changestore schema apply` creates it",
         ),
+        Code::Unknown | Code::InvalidArgument | Code::FailedPrecondition
+            if message.contains("64-bit") =>
+        {
+            refused(ErrorKind::Corrupt, "what is to be added to is no number")
+        }
         Code::FailedPrecondition if message.contains("transaction") => refused(
             ErrorKind::Configuration,
             "the app profile does not allow single-row transactions: it needs single-cluster routing, and \

@@ -147,7 +147,12 @@ impl Shared {
         };
         let sent = self.check_and_mutate(attempts, &increment.row, conditional);
         Ok(match sent.await? {
-            Sent::Answered(something_lives) => Sent::Answered((!something_lives).then_some(value)),
+            Sent::Answered(false) => Sent::Answered(Some(value)),
+            Sent::Answered(true) => {
+                // Somebody was faster, or the row is damaged, which a look at it tells.
+                self.standing(attempts, &increment.row, now).await?;
+                Sent::Answered(None)
+            }
             Sent::Again => Sent::Again,
         })
     }

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use changestore_core::{Etag, Timestamp, Version};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_filter::{
-    Chain, Condition, Filter,
+    Chain, Condition, Filter, Interleave,
 };
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::value_range::{
     EndValue, StartValue,
@@ -39,18 +39,22 @@ pub(crate) fn is_etag(etag: &Etag, now: Timestamp) -> RowFilter {
     chain([column(RECORD, ETAG), latest(), live(now), etag])
 }
 
-/// Matches where anything live is, a record or a counter.
+/// Matches where anything live is, a record or a counter: by what the key says, or by a record's own cells, which a key
+/// that is damaged would let nobody see.
 pub(crate) fn is_anything_live(now: Timestamp) -> RowFilter {
     let first = Expiry::first_live(now).number().to_be_bytes();
     let live = ValueRange {
         start_value: Some(StartValue::StartValueClosed(bytes(first.to_vec()))),
         end_value: None,
     };
-    chain([
+    let by_key = chain([
         column(KEY, EXPIRY),
         latest(),
         filter(Filter::ValueRangeFilter(live)),
-    ])
+    ]);
+    filter(Filter::Interleave(Interleave {
+        filters: vec![by_key, is_live_record(now)],
+    }))
 }
 
 /// Everything that says what is at a document's key, dead or alive, but its data.
@@ -64,11 +68,6 @@ pub(crate) fn standing() -> RowFilter {
 /// Matches where a column's latest cell is exactly that.
 pub(crate) fn is(family: &str, qualifier: &[u8], value: impl Into<Vec<u8>>) -> RowFilter {
     chain([column(family, qualifier), latest(), value_is(value.into())])
-}
-
-/// Matches where a column has a cell.
-pub(crate) fn has(family: &str, qualifier: &[u8]) -> RowFilter {
-    chain([column(family, qualifier), latest()])
 }
 
 /// Matches where both do.
@@ -85,7 +84,7 @@ pub(crate) fn nothing() -> RowFilter {
     filter(Filter::BlockAllFilter(true))
 }
 
-/// A claim's cells.
+/// A claim's cells; matches where any of them is.
 pub(crate) fn claim() -> RowFilter {
     chain([family(CLAIM), latest()])
 }

@@ -2,6 +2,7 @@
 //!
 //! What needs a server is given one by `CHANGESTORE_BIGTABLE_URL`, and is ignored unless it is asked for.
 
+mod corruption;
 mod counters;
 mod dependencies;
 mod errors;

@@ -27,6 +27,10 @@ fn encode(record: &ChangeRecord) -> Stored<'_> {
 /// gets past this.
 fn decode(key: ChangeKey, stored: Stored<'_>) -> Result<ChangeRecord> {
     let (version, created_at, updated_at, metadata) = stored;
+    if metadata.is_empty() {
+        // Given, it would mean `{}`, and that is what is stored then.
+        return Err(Error::corrupt("stored metadata are empty"));
+    }
     Ok(ChangeRecord {
         key,
         metadata: Metadata::new(metadata).map_err(corrupt)?,
@@ -91,7 +95,17 @@ impl ChangeStore for RedbStore {
             })
             .await
         };
-        get.await.map_err(|error| named(error, Operation::GetByUri))
+        get.await.map_err(|error| {
+            let error = named(error, Operation::GetByUri);
+            // An illegal key, which may be of any length, is not printed.
+            if matches!(
+                error.kind(),
+                ErrorKind::InvalidArgument { .. } | ErrorKind::TooLarge { .. }
+            ) {
+                return error;
+            }
+            error.with_key(format_args!("({queue:?}, {uri:?})"))
+        })
     }
 
     async fn update_metadata(&self, key: &ChangeKey, update: MetadataUpdate) -> Result<()> {
