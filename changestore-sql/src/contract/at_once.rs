@@ -1,11 +1,16 @@
 //! A fetch takes one statement: these cases have no transaction to fall back on.
 
+mod values;
+
+use super::fetch_sql::Statement;
+use super::observe::LastChanges;
+use super::verify::tables;
 use super::{
     ChangedRow, ContractOwner, ContractPlan, ContractReader, Cursor, Fetched, Mode, Operation,
     Poll, RebuildReason, RowKey, SchemaGuard, Value,
 };
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 use tempfile::TempDir;
 
 struct Archive {
@@ -160,52 +165,6 @@ async fn one_statement_decides_and_reads_the_rows() {
     );
 }
 
-#[tokio::test]
-async fn keys_that_sql_cannot_tell_are_left_to_a_snapshot() {
-    for parts in ["'k', 0.5", "'k', x'31'", "'k', 9e999", "char(0), 1"] {
-        let mut archive = Archive::new().await;
-        archive
-            .write(&format!("INSERT INTO two VALUES ({parts}, 'v')"))
-            .await;
-        assert!(archive.fetch_at_once().await.is_none(), "{parts}");
-        let wanted: [(&str, &[&str]); 1] = [("two", &["v"])];
-        let cursor = Some(&archive.cursor);
-        let fetched = archive.reader.fetch(cursor, &wanted).await.unwrap();
-        let values = fetched.rows("two")[0].values.clone();
-        assert_eq!(values, Some(vec![Value::Text("v".into())]), "{parts}");
-    }
-}
-
-/// Names that the statement uses itself.
-#[tokio::test]
-async fn tables_may_be_called_as_parts_of_the_statement() {
-    for name in ["seen", "b", "e", "l", "t", "last", "value"] {
-        let mut archive = Archive::of_table(name, "value INTEGER PRIMARY KEY, last").await;
-        archive
-            .write(&format!("INSERT INTO {name} VALUES (3, 'x')"))
-            .await;
-        let expected = [Value::Text("x".into())];
-        archive.both_ways_give(name, &["last"], &expected).await;
-    }
-}
-
-/// More columns than an expression of SQLite's may be deep.
-#[tokio::test]
-async fn a_table_may_be_wide() {
-    let names: Vec<_> = (0..1_500).map(|place| format!("c{place}")).collect();
-    let columns = format!("id INTEGER PRIMARY KEY, {}", names.join(","));
-    let mut archive = Archive::of_table("wide", &columns).await;
-    archive
-        .write("INSERT INTO wide(id, c0, c1, c1499) VALUES (3, x'00ff', 0.1, 'last')")
-        .await;
-    let columns: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut expected = vec![Value::Null; 1_500];
-    expected[0] = Value::Blob(vec![0, 255]);
-    expected[1] = Value::Real(0.1);
-    expected[1_499] = Value::Text("last".into());
-    archive.both_ways_give("wide", &columns, &expected).await;
-}
-
 /// Every batch ends where it may, and together they are all.
 #[tokio::test]
 async fn batches_of_all_sizes() {
@@ -267,6 +226,40 @@ async fn a_row_that_changes_often_is_told_once() {
             two.values,
             Some(vec![Value::Integer(1), Value::Integer(times)])
         );
+    }
+}
+
+/// However often it changed, the statement hands over one copy of a large row: what it packs is no longer than two.
+#[tokio::test]
+async fn a_large_row_is_read_once() {
+    for times in [20, 900] {
+        let mut archive = Archive::new().await;
+        archive
+            .write(&format!(
+                "INSERT INTO one VALUES (1, printf('%.*c', 100000, 'x')), (2, 'small');
+                 INSERT INTO two VALUES ('1', 1, 'small');
+                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {times})
+                   INSERT OR REPLACE INTO one SELECT 1, one.v FROM n, one WHERE one.id = 1"
+            ))
+            .await;
+        let tables = tables(&mut archive.writer, "rows", LastChanges::Positions);
+        let tables = tables.await.unwrap();
+        let statement = Statement::new(&tables, &[("one", &["v"]), ("two", &["v"])]);
+        let row = sqlx::query(AssertSqlSafe(statement.sql()))
+            .bind(tables.ids.as_str())
+            .bind(archive.cursor.seq)
+            .bind(1_000)
+            .bind("rows")
+            .bind(false)
+            .fetch_one(&mut archive.writer)
+            .await
+            .unwrap();
+        let packed: &str = row.try_get(9).unwrap();
+        assert!(packed.len() > 100_000);
+        assert!(packed.len() < 200_000, "{} bytes", packed.len());
+        let fetched = archive.fetch_at_once().await.unwrap();
+        assert_eq!(fetched.rows("one").len(), 2, "{times}");
+        assert_eq!(fetched.rows("two").len(), 1, "{times}");
     }
 }
 

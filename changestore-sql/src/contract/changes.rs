@@ -78,7 +78,12 @@ pub struct Changes {
 
 /// A log entry: sequence value, table, operation, key.
 #[derive(Deserialize)]
-pub(super) struct LogEntry(i64, i64, i64, Packed);
+pub(super) struct LogEntry(
+    pub(super) i64,
+    pub(super) i64,
+    pub(super) i64,
+    pub(super) Packed,
+);
 
 /// The latest entry of each key, and what was found with it.
 pub(super) struct LatestChanges<'a, T> {

@@ -5,11 +5,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row as _};
@@ -19,9 +18,10 @@ use super::changes::{Changes, LatestChanges, LogEntry};
 use super::cursor::Cursor;
 use super::decide::{Decision, decide};
 use super::failure::{failed, is_schema};
-use super::observe::{SEEN_COLUMNS, observed, seen};
+use super::fetch_sql::{ABSENT, ROW, Statement, UNREAD};
+use super::observe::{Observed, observed};
 use super::packed::{self, PackedRow};
-use super::rows::{ChangedRow, RowSource};
+use super::rows::ChangedRow;
 use super::value::Value;
 use super::verify::{Tables, Verified};
 use crate::sqlite::codes::is_too_big;
@@ -48,102 +48,8 @@ impl Fetched {
     }
 }
 
-/// The statement of a fetch, which is kept: to put it together takes as long as a poll.
-#[derive(Debug)]
-pub(super) struct Statement {
-    wanted: Vec<(String, Vec<String>)>,
-    sql: Arc<str>,
-}
-
-impl Statement {
-    fn new(tables: &Tables, wanted: &[(&str, &[&str])]) -> Self {
-        let owned = |columns: &[&str]| columns.iter().map(ToString::to_string).collect();
-        Self {
-            wanted: wanted
-                .iter()
-                .map(|(table, columns)| ((*table).to_owned(), owned(columns)))
-                .collect(),
-            sql: sql(tables, wanted).into(),
-        }
-    }
-
-    fn is_for(&self, wanted: &[(&str, &[&str])]) -> bool {
-        self.wanted.len() == wanted.len()
-            && self
-                .wanted
-                .iter()
-                .zip(wanted)
-                .all(|((table, columns), (other, others))| table == other && columns == others)
-    }
-}
-
 /// The most entries in a fetch, whose rows are in memory at once.
 pub(super) const MOST: u32 = 1_000;
-
-/// So many numbers after the cursor at most, each entry's row is read, whatever its key.
-const FEW: i64 = 16;
-
-/// Parameters as those of `seen`, and `?3` the most log entries.
-///
-/// The last entry of each key is taken, so that a row that changes often is not read for each; but of few entries
-/// all are, since sorting them takes longer. One CTE and no more: each that SQLite has to keep costs as much as the
-/// reading of many rows.
-fn sql(tables: &Tables, wanted: &[(&str, &[&str])]) -> String {
-    let seen = seen(tables.last_changes);
-    let entry = packed::array_sql(&["e.seq", "e.table_id", "e.op"], &["e.row_key".to_owned()]);
-    let row = row(tables, wanted);
-    let mut ids = String::new();
-    for id in tables.by_id.keys() {
-        let comma = if ids.is_empty() { "" } else { "," };
-        let _ = write!(ids, "{comma}{id}");
-    }
-    let batch = format!(
-        "SELECT l.seq, l.table_id, l.op, l.row_key FROM change_contract_log l
-         WHERE l.seq > ?2 AND l.seq <= last AND +l.table_id IN ({ids})
-         ORDER BY l.seq LIMIT +?3"
-    );
-    let packed = format!("max(e.seq) || ',' || group_concat({entry} || ',' || {row})");
-    format!(
-        "WITH {seen}
-         SELECT {SEEN_COLUMNS},
-           CASE WHEN last <= ?2 OR last IS NULL THEN NULL
-           WHEN value - ?2 <= {FEW} THEN (SELECT count(*) || ',' || {packed} FROM ({batch}) e)
-           ELSE (
-             SELECT sum(e.entries) || ',' || {packed}
-             FROM (
-               SELECT count(*) AS entries, max(b.seq) AS seq, b.table_id, b.op, b.row_key
-               FROM ({batch}) b
-               GROUP BY b.table_id, typeof(b.row_key), b.row_key) e) END
-         FROM seen"
-    )
-}
-
-/// An entry's row: its columns, `null` where it is not there or its table was not asked for, 0 where SQL alone cannot
-/// tell the key.
-fn row(tables: &Tables, wanted: &[(&str, &[&str])]) -> String {
-    let mut cases = String::new();
-    for (name, columns) in wanted {
-        let known = tables.by_id.iter().find(|(_, table)| *table.name == **name);
-        let Some((id, table)) = known else { continue };
-        let source = RowSource::new(table, columns);
-        let row = source.row_of("e.row_key");
-        if table.key_columns.len() > 1 {
-            // An element that is an object, and infinity.
-            let _ = write!(
-                cases,
-                " WHEN {id} THEN CASE WHEN e.row_key GLOB '*{{\"[rbtu]*' \
-                 OR instr(e.row_key, '9e999') THEN '0' ELSE ({row}) END"
-            );
-        } else {
-            let _ = write!(cases, " WHEN {id} THEN ({row})");
-        }
-    }
-    if cases.is_empty() {
-        "'null'".to_owned()
-    } else {
-        format!("coalesce(CASE e.table_id{cases} END, 'null')")
-    }
-}
 
 impl Question<'_> {
     /// The answer with the rows of these tables, in one statement; none if the contract that was verified does not
@@ -177,16 +83,18 @@ impl Question<'_> {
         let statement = verified
             .fetch
             .get_or_insert_with(|| Statement::new(tables, wanted));
-        let row = sqlx::query(AssertSqlSafe(Arc::clone(&statement.sql)))
-            .bind(tables.ids.as_str())
-            .bind(self.cursor.map_or(i64::MAX, |cursor| cursor.seq))
-            .bind(self.at_most)
-            .bind(self.family)
-            .bind(!tables.journaled)
-            .fetch_optional(connection)
-            .await?;
-        let Some(row) = row else { return Ok(None) };
-        let observed = observed(&row, self.file)?;
+        let read = match self.read(connection, tables, statement).await {
+            Ok(Some((_, Err(_)))) if statement.make_lossless(tables) => {
+                self.read(connection, tables, statement).await?
+            }
+            Err(error) if is_schema(&error) && statement.make_lossless(tables) => {
+                self.read(connection, tables, statement).await?
+            }
+            read => read?,
+        };
+        let Some((observed, batch)) = read else {
+            return Ok(None);
+        };
         if !verified.holds(&observed) {
             return Ok(None);
         }
@@ -194,8 +102,7 @@ impl Question<'_> {
             let poll = self.conclude(observed, &[], verified);
             return Ok(poll.ok().map(|poll| Fetched::new(poll, HashMap::new())));
         }
-        let packed: Option<&[u8]> = row.try_get(9)?;
-        let Ok(batch) = packed::list::<Batch>(packed.unwrap_or_default()) else {
+        let Ok(Some(batch)) = batch else {
             return Ok(None);
         };
         let mut next = observed.seen.now;
@@ -203,8 +110,8 @@ impl Question<'_> {
         if more {
             next.seq = batch.upto;
         }
-        let mut latest = LatestChanges::new(&tables.by_id);
-        for (entry, found) in batch.rows {
+        let mut latest = LatestChanges::new(&verified.tables.by_id);
+        for FoundEntry { entry, found } in batch.rows {
             let values = match found {
                 Found::Row(values) => Some(values),
                 Found::Absent => None,
@@ -215,6 +122,27 @@ impl Question<'_> {
             }
         }
         Ok(Some(of_latest(latest, wanted, next, more)))
+    }
+
+    /// What the statement sees, and the batch if it says that there is one, or why that cannot be read.
+    async fn read(
+        &self,
+        connection: &mut SqliteConnection,
+        tables: &Tables,
+        statement: &Statement,
+    ) -> Result<Option<(Observed, serde_json::Result<Option<Batch>>)>, sqlx::Error> {
+        let row = sqlx::query(AssertSqlSafe(statement.sql()))
+            .bind(tables.ids.as_str())
+            .bind(self.cursor.map_or(i64::MAX, |cursor| cursor.seq))
+            .bind(self.at_most)
+            .bind(self.family)
+            .bind(!tables.journaled)
+            .fetch_optional(connection)
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let packed: Option<&[u8]> = row.try_get(9)?;
+        let batch = packed.map(packed::list::<Batch>).transpose();
+        Ok(Some((observed(&row, self.file)?, batch)))
     }
 }
 
@@ -251,8 +179,8 @@ struct Batch {
     entries: u32,
     /// The last entry's number.
     upto: i64,
-    /// The last entry of each key, with its row behind it.
-    rows: Vec<(LogEntry, Found)>,
+    /// The last entry of each key at least.
+    rows: Vec<FoundEntry>,
 }
 
 impl<'de> Deserialize<'de> for Batch {
@@ -263,23 +191,17 @@ impl<'de> Deserialize<'de> for Batch {
             type Value = Batch;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("two numbers, then entries of the log and their rows in turn")
+                f.write_str("two numbers, then entries of the log with their rows")
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Batch, A::Error> {
-                let entries = list.next_element()?;
-                let upto = list.next_element()?;
-                let missing = || A::Error::custom("neither a count nor a number");
                 let mut batch = Batch {
-                    entries: entries.ok_or_else(missing)?,
-                    upto: upto.ok_or_else(missing)?,
+                    entries: element(&mut list)?,
+                    upto: element(&mut list)?,
                     rows: Vec::new(),
                 };
                 while let Some(entry) = list.next_element()? {
-                    let found = list.next_element()?;
-                    let found =
-                        found.ok_or_else(|| A::Error::custom("an entry without its row"))?;
-                    batch.rows.push((entry, found));
+                    batch.rows.push(entry);
                 }
                 Ok(batch)
             }
@@ -287,6 +209,12 @@ impl<'de> Deserialize<'de> for Batch {
 
         deserializer.deserialize_seq(BatchVisitor)
     }
+}
+
+/// An entry, and its row.
+struct FoundEntry {
+    entry: LogEntry,
+    found: Found,
 }
 
 /// What has become of an entry's row.
@@ -297,31 +225,48 @@ enum Found {
     Unread,
 }
 
-impl<'de> Deserialize<'de> for Found {
+impl<'de> Deserialize<'de> for FoundEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FoundVisitor;
+        struct EntryVisitor;
 
-        impl<'de> Visitor<'de> for FoundVisitor {
-            type Value = Found;
+        impl<'de> Visitor<'de> for EntryVisitor {
+            type Value = FoundEntry;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a row, null or 0")
+                f.write_str("an entry of the log, and its row")
             }
 
-            fn visit_unit<E>(self) -> Result<Found, E> {
-                Ok(Found::Absent)
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<Found, E> {
-                Ok(Found::Unread)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, row: A) -> Result<Found, A::Error> {
-                let PackedRow(values) = PackedRow::deserialize(SeqAccessDeserializer::new(row))?;
-                Ok(Found::Row(values))
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<FoundEntry, A::Error> {
+                let (seq, table_id, op) = (
+                    element(&mut list)?,
+                    element(&mut list)?,
+                    element(&mut list)?,
+                );
+                let what: i64 = element(&mut list)?;
+                let key = element(&mut list)?;
+                let found = match what {
+                    ABSENT => Found::Absent,
+                    UNREAD => Found::Unread,
+                    ROW => {
+                        let rest = SeqAccessDeserializer::new(list);
+                        let PackedRow(values) = PackedRow::deserialize(rest)?;
+                        Found::Row(values)
+                    }
+                    other => {
+                        let other = Unexpected::Signed(other);
+                        return Err(A::Error::invalid_value(other, &self));
+                    }
+                };
+                let entry = LogEntry(seq, table_id, op, key);
+                Ok(FoundEntry { entry, found })
             }
         }
 
-        deserializer.deserialize_any(FoundVisitor)
+        deserializer.deserialize_seq(EntryVisitor)
     }
+}
+
+fn element<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(list: &mut A) -> Result<T, A::Error> {
+    let element = list.next_element()?;
+    element.ok_or_else(|| A::Error::custom("a list that is too short"))
 }

@@ -40,6 +40,7 @@ mod changes;
 mod cursor;
 mod decide;
 mod fetch;
+mod fetch_sql;
 mod follow;
 mod identity;
 mod observe;

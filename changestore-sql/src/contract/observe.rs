@@ -12,7 +12,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::cursor::Cursor;
 use super::decide::Seen;
 use super::identity::FileIdentity;
-use super::packed;
+use super::packed::Packing;
 use super::verify::Tables;
 
 /// Where the latest change of each table is found.
@@ -84,7 +84,7 @@ pub(super) const SEEN_COLUMNS: &str = "schema_version, epoch, generation, value,
 /// costs more than its reading. `+l.table_id` keeps the planner on the log's own order. A bare `LIMIT ?3` would have
 /// SQLite prepare the statement anew for each bound value, which takes thirty times as long as the statement.
 fn statement(last_changes: LastChanges) -> String {
-    let entry = packed::array_sql(&["seq", "table_id", "op"], &["row_key".to_owned()]);
+    let entry = Packing::Lossless.array(&["seq", "table_id", "op"], &["row_key".to_owned()]);
     let seen = seen(last_changes);
     format!(
         "WITH {seen}

@@ -10,7 +10,7 @@ use sqlx::{Arguments as _, AssertSqlSafe, Row as _};
 use super::changes::{Operation, RowChange};
 use super::failure::failed;
 use super::identifiers::quoted;
-use super::packed::{self, PackedRow};
+use super::packed::{self, PackedRow, Packing};
 use super::row_key::RowKey;
 use super::value::Value;
 use super::verify::Table;
@@ -155,9 +155,9 @@ impl<'a> RowSource<'a> {
         self.unpack(packed, keys.len(), found)
     }
 
-    /// The SELECT of the row with this key, a log's entry, packed. A composite key must have no REAL that is not
+    /// The SELECT of this from the row with this key, a log's entry. A composite key must have no REAL that is not
     /// whole, no BLOB and no text with control characters: what the log has as an object.
-    pub(super) fn row_of(&self, row_key: &str) -> String {
+    pub(super) fn row_of(&self, row_key: &str, what: &str) -> String {
         let composite = self.table.key_columns.len() > 1;
         let exactly = self.exactly(|place| {
             if composite {
@@ -167,15 +167,27 @@ impl<'a> RowSource<'a> {
             }
         });
         format!(
-            "SELECT {} FROM main.{} t WHERE {exactly}",
-            packed::array_sql(&[], &self.column_names()),
+            "SELECT {what} FROM main.{} t WHERE {exactly}",
             quoted(&self.table.name),
         )
     }
 
-    fn column_names(&self) -> Vec<String> {
+    /// The wanted columns, of `t`.
+    pub(super) fn column_names(&self) -> Vec<String> {
         let names = self.columns.iter();
-        names.map(|name| format!("t.{}", quoted(name))).collect()
+        names.map(|name| self.column(name)).collect()
+    }
+
+    /// What SQLite's JSON functions make goes into an array as JSON. A column that is virtual may be of them; its text
+    /// is made plain by a function that changes nothing.
+    fn column(&self, name: &str) -> String {
+        let column = format!("t.{}", quoted(name));
+        let mut made = self.table.virtual_columns.iter();
+        if made.any(|made| made.eq_ignore_ascii_case(name)) {
+            format!("CASE typeof({column}) WHEN 'text' THEN trim({column}, '') ELSE {column} END")
+        } else {
+            column
+        }
     }
 
     /// A key's place, and if its row is there 1 and the row's columns; all rows in one text.
@@ -183,7 +195,7 @@ impl<'a> RowSource<'a> {
         let key = quoted(&self.table.key_columns[0]);
         format!(
             "group_concat(CASE WHEN t.{key} IS NULL THEN json_array({place}) ELSE {} END)",
-            packed::array_sql(&[place, "1"], &self.column_names()),
+            Packing::Lossless.array(&[place, "1"], &self.column_names()),
         )
     }
 

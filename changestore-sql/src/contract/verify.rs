@@ -14,7 +14,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::cursor::Cursor;
 use super::decide::RebuildReason;
 use super::failure::failed;
-use super::fetch::Statement;
+use super::fetch_sql::Statement;
 use super::observe::{LastChanges, Observed};
 use super::shape;
 
@@ -43,7 +43,9 @@ const UNARMED: &str = "
     LIMIT 1";
 
 const TRACKED: &str = "
-    SELECT t.table_id, t.table_name, t.key_columns, t.mode FROM change_contract_families f
+    SELECT t.table_id, t.table_name, t.key_columns, t.mode, (
+      SELECT json_group_array(c.name) FROM pragma_table_xinfo(t.table_name) c WHERE c.hidden = 2)
+    FROM change_contract_families f
     JOIN change_contract_tables t ON t.table_name = f.table_name
     WHERE f.family = ?1";
 
@@ -66,6 +68,8 @@ pub(super) struct Table {
     pub(super) key_columns: Arc<[String]>,
     /// One for each column of the key.
     pub(super) key_collations: Box<[Collation]>,
+    /// The columns whose values SQLite makes when they are read.
+    pub(super) virtual_columns: Box<[String]>,
 }
 
 /// What a key's index is sorted by.
@@ -229,7 +233,8 @@ pub(super) async fn tables(
         let mode: &str = row.try_get(3).map_err(failed)?;
         journaled &= mode == "rows";
         let name: String = row.try_get(1).map_err(failed)?;
-        let key_columns = key_columns(&name, row.try_get(2).map_err(failed)?)?;
+        let key_columns = names(&name, row.try_get(2).map_err(failed)?)?;
+        let virtual_columns = names(&name, row.try_get(4).map_err(failed)?)?;
         let of_column = |column: &String| {
             let known = collations.get(&(id, column.clone()));
             known.copied().unwrap_or(Collation::Binary)
@@ -238,6 +243,7 @@ pub(super) async fn tables(
             name: name.into(),
             key_collations: key_columns.iter().map(of_column).collect(),
             key_columns: key_columns.into(),
+            virtual_columns: virtual_columns.into(),
         };
         by_id.insert(id, table);
     }
@@ -257,14 +263,14 @@ pub(super) async fn tables(
     })
 }
 
-/// A table in table mode has no key.
-fn key_columns(table: &str, stored: Option<&str>) -> Result<Vec<String>> {
+/// Names of a table's columns. A table in table mode has no key.
+fn names(table: &str, stored: Option<&str>) -> Result<Vec<String>> {
     let Some(stored) = stored else {
         return Ok(Vec::new());
     };
     serde_json::from_str(stored).map_err(|error| {
         Error::corrupt(format!(
-            "the key columns of {table:?} are not a JSON array of names"
+            "columns of {table:?} are not a JSON array of names"
         ))
         .with_source(error)
     })
