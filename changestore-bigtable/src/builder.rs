@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use changestore_core::{Clock, Error, ErrorKind, Operation, Result, SystemClock};
+use changestore_retry::{Retries, RetryPolicy};
 use google_cloud_auth::credentials::Credentials;
 use tokio::runtime::Handle;
 
 use crate::address::Address;
-use crate::attempts::Patience;
 use crate::credentials::{Identity, with_cryptography};
 use crate::store::{BigtableStore, Shared, named};
 use crate::transport::{Servers, Transport};
@@ -30,7 +30,7 @@ pub struct BigtableBuilder {
     roots: Option<String>,
     channels: usize,
     clock: Arc<dyn Clock>,
-    patience: Patience,
+    policy: RetryPolicy,
 }
 
 impl BigtableBuilder {
@@ -48,7 +48,7 @@ impl BigtableBuilder {
             roots: None,
             channels: 4,
             clock: Arc::new(SystemClock),
-            patience: Patience::default(),
+            policy: RetryPolicy::default(),
         }
     }
 
@@ -106,20 +106,20 @@ impl BigtableBuilder {
     /// How long one request may take before it is given up as lost; of a query, until its next message.
     /// Otherwise 5 seconds.
     pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
-        self.patience.attempt = timeout;
+        self.policy.attempt_timeout = timeout;
         self
     }
 
     /// How long a call may take with all its requests and the pauses between them; of a query, until its next
     /// record. Otherwise 30 seconds.
     pub fn with_operation_timeout(mut self, timeout: Duration) -> Self {
-        self.patience.operation = timeout;
+        self.policy.operation_timeout = timeout;
         self
     }
 
     /// How many requests that fail (throttled, unreachable, lost) a call may make, at least 1. Otherwise 10.
     pub fn with_max_attempts(mut self, attempts: u32) -> Self {
-        self.patience.attempts = attempts.max(1);
+        self.policy.max_attempts = attempts.max(1);
         self
     }
 
@@ -198,15 +198,15 @@ impl BigtableBuilder {
             admin,
             roots: self.roots,
             channels: self.channels,
-            connect_timeout: self.patience.attempt,
-            patience: self.patience.attempt,
+            connect_timeout: self.policy.attempt_timeout,
+            patience: self.policy.attempt_timeout,
         };
         Ok(Shared {
             transport: Transport::new(&servers, &self.address, identity)?,
             table: self.address.table_name(),
             address: self.address,
             clock: self.clock,
-            patience: self.patience,
+            retries: Retries::new(self.policy),
             turns: Turns::default(),
         })
     }
@@ -243,7 +243,7 @@ impl fmt::Debug for BigtableBuilder {
             .field("endpoint", &self.endpoint)
             .field("channels", &self.channels)
             .field("clock", &self.clock)
-            .field("patience", &self.patience)
+            .field("policy", &self.policy)
             .finish_non_exhaustive()
     }
 }

@@ -6,9 +6,9 @@ use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore, CreateOutcome, Error, ErrorKind, Etag, MetadataUpdate,
     Operation, Result,
 };
+use changestore_retry::{Resend, Sent};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_range::StartKey;
 
-use crate::attempts::{Resend, Sent};
 use crate::cells;
 use crate::filters;
 use crate::layout::{self, CLAIM, CREATE_TOKEN, UPDATE_TOKEN, VERSION};

@@ -6,6 +6,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use changestore_core::{Error, ErrorKind};
+use changestore_retry::Fate;
 use google_cloud_auth::errors::CredentialsError;
 use tonic::{Code, ConnectError, Status};
 
@@ -20,20 +21,21 @@ pub(crate) struct Failure {
     pub(crate) code: Option<Code>,
 }
 
-/// What became of a request that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Refused: it was not applied, and sending it again is of no use.
-    Refused,
-    /// It was not applied, and may be sent again.
-    NotApplied,
-    /// The reply is lost: nobody knows.
-    Lost,
+/// One that the server did not answer.
+impl From<changestore_retry::Failure> for Failure {
+    fn from(failure: changestore_retry::Failure) -> Self {
+        Self {
+            error: failure.error,
+            fate: failure.fate,
+            code: None,
+        }
+    }
 }
 
-/// A request that got no answer in the time that an attempt has.
-pub(crate) fn timed_out() -> Failure {
-    lost("there was no answer in time")
+impl From<Failure> for changestore_retry::Failure {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure.error, failure.fate)
+    }
 }
 
 /// A stream that ended within a row.
@@ -105,7 +107,7 @@ fn meaning(status: &Status) -> Failure {
             fate: Fate::Refused,
             code: None,
         },
-        Code::DeadlineExceeded => timed_out(),
+        Code::DeadlineExceeded => changestore_retry::Failure::timed_out().into(),
         // Aborted and cancelled, too, may come after the write, as far as anybody promises.
         Code::Aborted | Code::Cancelled | Code::Unavailable => {
             lost("the request was not answered, or the connection broke")
@@ -146,27 +148,15 @@ impl Failure {
 }
 
 fn lost(message: &'static str) -> Failure {
-    Failure {
-        error: Error::new(ErrorKind::Unavailable).with_message(message),
-        fate: Fate::Lost,
-        code: None,
-    }
+    changestore_retry::Failure::lost(message).into()
 }
 
 pub(crate) fn refused(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Failure {
-    Failure {
-        error: Error::new(kind).with_message(message),
-        fate: Fate::Refused,
-        code: None,
-    }
+    changestore_retry::Failure::refused(kind, message).into()
 }
 
 fn not_applied(kind: ErrorKind, message: &'static str) -> Failure {
-    Failure {
-        error: Error::new(kind).with_message(message),
-        fate: Fate::NotApplied,
-        code: None,
-    }
+    changestore_retry::Failure::not_applied(kind, message).into()
 }
 
 /// The first error of this type in a chain.

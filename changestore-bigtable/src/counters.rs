@@ -9,12 +9,12 @@
 
 use bytes::Bytes;
 use changestore_core::{Error, ErrorKind, Key, RecordKind, Result, Timestamp};
+use changestore_retry::{Attempts, Resend, Sent};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::read_modify_write_rule::Rule;
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
     ReadModifyWriteRowRequest, ReadModifyWriteRowResponse, ReadModifyWriteRule, RowFilter,
 };
 
-use crate::attempts::{Attempts, Resend, Sent};
 use crate::cells::{self, Counter, Standing};
 use crate::filters;
 use crate::layout::{self, COUNT, EXPIRY, Expiry, GUARDED_COUNT, Holding, KEY};
@@ -89,7 +89,7 @@ impl Shared {
     /// Adds in place, and learns from the answer to what.
     async fn add(
         &self,
-        attempts: &mut Attempts,
+        attempts: &mut Attempts<'_>,
         increment: &Increment,
         now: Timestamp,
     ) -> Result<Sent<Added>> {
@@ -105,9 +105,9 @@ impl Shared {
             rules: vec![add(EXPIRY, 0), add(COUNT, increment.delta)],
             ..ReadModifyWriteRowRequest::default()
         };
-        let deadline = self.patience.attempt;
+        let deadline = self.retries.policy().attempt_timeout;
         let sent = attempts
-            .send(self.transport.read_modify_write(request, deadline))
+            .send(|| self.transport.read_modify_write(request, deadline))
             .await?;
         let Sent::Answered(answer) = sent else {
             return Ok(Sent::Again);
@@ -131,7 +131,7 @@ impl Shared {
     /// Begins a counter at the delta where nothing lives; none if by now something does.
     async fn start(
         &self,
-        attempts: &mut Attempts,
+        attempts: &mut Attempts<'_>,
         increment: &Increment,
         now: Timestamp,
     ) -> Result<Sent<Option<i64>>> {
@@ -160,7 +160,7 @@ impl Shared {
     /// Reads the counter and replaces it, if it is still the same; none if it is not.
     async fn replace(
         &self,
-        attempts: &mut Attempts,
+        attempts: &mut Attempts<'_>,
         increment: &Increment,
         now: Timestamp,
     ) -> Result<Sent<Option<i64>>> {

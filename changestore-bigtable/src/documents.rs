@@ -6,8 +6,8 @@ use changestore_core::{
     Condition, DocumentStore, Error, ErrorKind, Key, NewRecord, Operation, QueryOptions, Record,
     RecordStream, Result, Timestamp,
 };
+use changestore_retry::{Attempts, Resend, Sent};
 
-use crate::attempts::{Attempts, Resend, Sent};
 use crate::cells::{self, Standing};
 use crate::filters;
 use crate::layout;
@@ -58,7 +58,7 @@ impl Shared {
     /// What is at a document's key at that time, for a write in what is left of its own.
     pub(crate) async fn standing(
         &self,
-        attempts: &Attempts,
+        attempts: &Attempts<'_>,
         row: &Bytes,
         now: Timestamp,
     ) -> Result<Standing> {

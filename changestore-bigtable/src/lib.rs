@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod address;
-mod attempts;
 mod builder;
 mod cells;
 mod claims;

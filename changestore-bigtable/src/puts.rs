@@ -7,9 +7,9 @@ use bytes::Bytes;
 use changestore_core::{
     Condition, Error, ErrorKind, Etag, NewRecord, Record, RecordKind, Result, Timestamp, Version,
 };
+use changestore_retry::{Attempts, Resend, Sent};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::RowFilter;
 
-use crate::attempts::{Attempts, Resend, Sent};
 use crate::cells::Standing;
 use crate::filters;
 use crate::layout;
@@ -122,7 +122,12 @@ impl Shared {
     }
 
     /// What is at the key, to this put.
-    async fn judge(&self, put: &Put<'_>, attempts: &Attempts, now: Timestamp) -> Result<Judged> {
+    async fn judge(
+        &self,
+        put: &Put<'_>,
+        attempts: &Attempts<'_>,
+        now: Timestamp,
+    ) -> Result<Judged> {
         let (version, etag) = match self.standing(attempts, &put.row, now).await? {
             Standing::Absent if put.condition.holds(None) => {
                 return Ok(Judged::Holds(Target::Nothing));

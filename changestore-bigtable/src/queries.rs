@@ -6,10 +6,10 @@ use std::sync::Arc;
 use changestore_core::{
     Error, Key, Operation, QueryOptions, QueryPlan, Record, RecordStream, Result,
 };
+use changestore_retry::Resend;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_range::StartKey;
 
-use crate::attempts::Resend;
 use crate::cells;
 use crate::filters;
 use crate::layout;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use changestore_core::Result;
+use changestore_retry::{Attempts, Sent};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_range::{EndKey, StartKey};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
     ReadRowsRequest, ReadRowsResponse, RowFilter, RowRange, RowSet,
 };
 
-use crate::attempts::{Attempts, Sent};
 use crate::classify::{self, Failure};
 use crate::connection::Answers;
 use crate::merge::{Merger, Row};
@@ -50,12 +50,15 @@ impl Scan {
     pub(crate) async fn next(
         &mut self,
         shared: &Shared,
-        attempts: &mut Attempts,
+        attempts: &mut Attempts<'_>,
         filter: impl Fn() -> RowFilter + Sync,
     ) -> Result<Vec<Row>> {
         while !self.is_over() {
             let mut rows = Vec::new();
-            if let Sent::Again = attempts.send(self.step(shared, &filter, &mut rows)).await? {
+            if let Sent::Again = attempts
+                .send(|| self.step(shared, &filter, &mut rows))
+                .await?
+            {
                 // What was begun is given up, perhaps in the middle of a row.
                 self.stream = None;
             }
@@ -83,7 +86,7 @@ impl Scan {
                 return Ok(());
             }
             let request = self.request(shared, filter());
-            let deadline = shared.patience.operation;
+            let deadline = shared.retries.policy().operation_timeout;
             let stream = shared.transport.read_rows(request, deadline).await?;
             self.stream.insert(stream)
         };
@@ -168,7 +171,7 @@ impl Shared {
     /// One row, as far as the filter lets it through.
     pub(crate) async fn row(
         &self,
-        attempts: &mut Attempts,
+        attempts: &mut Attempts<'_>,
         key: &Bytes,
         filter: RowFilter,
     ) -> Result<Option<Row>> {
@@ -182,7 +185,7 @@ impl Shared {
             ..self.read_request()
         };
         attempts
-            .answer(|| self.only_row(request.clone(), self.patience.attempt))
+            .answer(|| self.only_row(request.clone(), self.retries.policy().attempt_timeout))
             .await
     }
 

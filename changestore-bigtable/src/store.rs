@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use changestore_core::{Clock, Error, Operation, Result, Timestamp};
+use changestore_retry::{Attempts, Resend, Retries, Sent};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
     CheckAndMutateRowRequest, Mutation, ReadRowsRequest, RowFilter,
 };
 
 use crate::address::Address;
-use crate::attempts::{Attempts, Patience, Resend, Sent};
 use crate::transport::Transport;
 use crate::turns::Turns;
 use crate::{BACKEND, BigtableBuilder};
@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     /// The table's whole name.
     pub(crate) table: String,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) patience: Patience,
+    pub(crate) retries: Retries,
     /// Whose turn it is at a document's key.
     pub(crate) turns: Turns,
 }
@@ -75,8 +75,8 @@ impl Shared {
         self.clock.now()
     }
 
-    pub(crate) fn attempts(&self, resend: Resend) -> Attempts {
-        Attempts::new(self.patience, resend)
+    pub(crate) fn attempts(&self, resend: Resend) -> Attempts<'_> {
+        self.retries.attempts(resend)
     }
 
     /// A read of this table, of no rows yet.
@@ -91,7 +91,7 @@ impl Shared {
     /// Sends a conditional write once: whether its predicate matched.
     pub(crate) async fn check_and_mutate(
         &self,
-        attempts: &mut Attempts,
+        attempts: &mut Attempts<'_>,
         row: &Bytes,
         conditional: Conditional,
     ) -> Result<Sent<bool>> {
@@ -104,9 +104,9 @@ impl Shared {
             false_mutations: conditional.if_not,
             ..CheckAndMutateRowRequest::default()
         };
-        let deadline = self.patience.attempt;
+        let deadline = self.retries.policy().attempt_timeout;
         attempts
-            .send(self.transport.check_and_mutate(request, deadline))
+            .send(|| self.transport.check_and_mutate(request, deadline))
             .await
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use changestore_core::limits::GARBAGE_GRACE;
 use changestore_core::{Error, ErrorKind, Operation, Result};
+use changestore_retry::{Attempts, Resend};
 use googleapis_tonic_google_bigtable_admin_v2::google::bigtable::admin::v2::gc_rule::Rule;
 use googleapis_tonic_google_bigtable_admin_v2::google::bigtable::admin::v2::modify_column_families_request::Modification;
 use googleapis_tonic_google_bigtable_admin_v2::google::bigtable::admin::v2::modify_column_families_request::modification::Mod;
@@ -14,7 +15,6 @@ use googleapis_tonic_google_bigtable_admin_v2::google::bigtable::admin::v2::{
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::CheckAndMutateRowRequest;
 use tonic::Code;
 
-use crate::attempts::{Attempts, Resend};
 use crate::classify::Failure;
 use crate::filters;
 use crate::layout::{CLAIM, KEY, RECORD};
@@ -46,7 +46,7 @@ impl Shared {
     async fn create_table(&self) -> Result<()> {
         // Sent again it finds its own table.
         let mut attempts = self.attempts(Resend::Reads);
-        let deadline = self.patience.operation;
+        let deadline = self.retries.policy().operation_timeout;
         let created = attempts.answer(async || {
             let request = CreateTableRequest {
                 parent: self.address.instance_name(),
@@ -114,8 +114,8 @@ impl Shared {
 
     /// Makes a conditional write that never happens: an app profile that does not allow single-row transactions
     /// refuses it, and so does an instance without such a table or app profile.
-    async fn check_transactions(&self, attempts: &mut Attempts) -> Result<()> {
-        let deadline = self.patience.attempt;
+    async fn check_transactions(&self, attempts: &mut Attempts<'_>) -> Result<()> {
+        let deadline = self.retries.policy().attempt_timeout;
         let checked = attempts.answer(async || {
             let request = CheckAndMutateRowRequest {
                 table_name: self.table.clone(),
@@ -143,7 +143,7 @@ impl Shared {
             name: self.table.clone(),
             view: table::View::SchemaView.into(),
         };
-        let deadline = self.patience.operation;
+        let deadline = self.retries.policy().operation_timeout;
         self.transport.table(request, deadline).await
     }
 }

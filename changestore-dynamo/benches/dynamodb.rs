@@ -275,7 +275,14 @@ fn main() {
         "\n| | tasks | SDK, per second | store, per second | ratio | requests per operation |"
     );
     println!("|---|---:|---:|---:|---:|---:|");
+    let wanted: Vec<_> = env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
     for (name, operation) in OPERATIONS {
+        if !wanted.is_empty() && !wanted.iter().any(|word| name == word) {
+            continue;
+        }
         for tasks in [1, 32] {
             let measured = measure(&runtime, &contenders, operation, tasks, &requests);
             println!(

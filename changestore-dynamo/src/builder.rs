@@ -7,8 +7,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use changestore_core::{Clock, Error, ErrorKind, Operation, Result, SystemClock};
+use changestore_retry::{Retries, RetryPolicy};
 
-use crate::attempts::Patience;
 use crate::store::{DynamoStore, Shared};
 use crate::{BACKEND, DEFAULT_TABLE};
 
@@ -23,7 +23,7 @@ pub struct DynamoBuilder {
     client: Client,
     table: String,
     clock: Arc<dyn Clock>,
-    patience: Patience,
+    policy: RetryPolicy,
 }
 
 impl DynamoBuilder {
@@ -32,7 +32,7 @@ impl DynamoBuilder {
             client,
             table: DEFAULT_TABLE.to_owned(),
             clock: Arc::new(SystemClock),
-            patience: Patience::default(),
+            policy: RetryPolicy::default(),
         }
     }
 
@@ -50,20 +50,20 @@ impl DynamoBuilder {
 
     /// How long one request may take before it is given up as lost. Otherwise 5 seconds.
     pub fn with_attempt_timeout(mut self, timeout: Duration) -> Self {
-        self.patience.attempt = timeout;
+        self.policy.attempt_timeout = timeout;
         self
     }
 
     /// How long a call may take with all its requests and the pauses between them; of a query, each page.
     /// Otherwise 30 seconds.
     pub fn with_operation_timeout(mut self, timeout: Duration) -> Self {
-        self.patience.operation = timeout;
+        self.policy.operation_timeout = timeout;
         self
     }
 
     /// How many requests that fail (throttled, unreachable, lost) a call may make, at least 1. Otherwise 10.
     pub fn with_max_attempts(mut self, attempts: u32) -> Self {
-        self.patience.attempts = attempts.max(1);
+        self.policy.max_attempts = attempts.max(1);
         self
     }
 
@@ -85,7 +85,7 @@ impl DynamoBuilder {
             client: Client::from_conf(config),
             table: self.table,
             clock: self.clock,
-            patience: self.patience,
+            retries: Retries::new(self.policy),
             returns_old_items: false.into(),
         }))
     }
@@ -118,7 +118,7 @@ impl fmt::Debug for DynamoBuilder {
         f.debug_struct("DynamoBuilder")
             .field("table", &self.table)
             .field("clock", &self.clock)
-            .field("patience", &self.patience)
+            .field("policy", &self.policy)
             .finish_non_exhaustive()
     }
 }

@@ -6,12 +6,13 @@ use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore, CreateOutcome, Error, ErrorKind, Etag, MetadataUpdate,
     Operation, Outcome, Result,
 };
+use changestore_retry::Resend;
 
-use crate::attempts::{Attempts, Resend, Sent};
+use crate::attempts::{Attempts, Sent};
 use crate::item;
 use crate::layout::{
-    self, CREATE_TOKEN, CREATED_AT, Item, METADATA, PK, SK, UPDATE_TOKEN, UPDATED_AT, VERSION,
-    number, text,
+    self, CREATE_TOKEN, CREATED_AT, METADATA, PK, SK, UPDATE_TOKEN, UPDATED_AT, VERSION, number,
+    text,
 };
 use crate::store::{DynamoStore, Shared, call};
 
@@ -44,17 +45,7 @@ impl ChangeStore for DynamoStore {
 impl Shared {
     async fn create(&self, record: &ChangeRecord) -> Result<CreateOutcome> {
         let token = Etag::unique();
-        let key = layout::claim_key(&record.key);
-        let mut item = key.clone();
-        for (name, value) in [
-            (METADATA, text(record.metadata.as_str())),
-            (CREATED_AT, number(record.created_at.as_millis())),
-            (UPDATED_AT, number(record.updated_at.as_millis())),
-            (VERSION, number(record.version.as_i64())),
-            (CREATE_TOKEN, text(token.as_str())),
-        ] {
-            item.insert(name.to_owned(), value);
-        }
+        let key = || layout::claim_key(&record.key);
         // Nothing deletes a claim: sent again it cannot be applied again.
         let mut attempts = self.attempts(Resend::Recognizes, record.metadata.as_str().len());
         loop {
@@ -62,7 +53,12 @@ impl Shared {
                 .client
                 .put_item()
                 .table_name(&self.table)
-                .set_item(Some(item.clone()))
+                .set_item(Some(key()))
+                .item(METADATA, text(record.metadata.as_str()))
+                .item(CREATED_AT, number(record.created_at.as_millis()))
+                .item(UPDATED_AT, number(record.updated_at.as_millis()))
+                .item(VERSION, number(record.version.as_i64()))
+                .item(CREATE_TOKEN, text(token.as_str()))
                 .condition_expression("attribute_not_exists(#pk)")
                 .expression_attribute_names("#pk", PK)
                 .return_values_on_condition_check_failure(AllOld);
@@ -71,7 +67,7 @@ impl Shared {
                 Sent::Again => {}
                 Sent::Refused(stored) => {
                     // What made the claim stays with it, so what became of a lost reply is always told.
-                    let stored = self.refused_item(&attempts, &key, stored).await?;
+                    let stored = self.refused_item(&attempts, key, stored).await?;
                     let Some(stored) = stored else {
                         return Err(Error::corrupt("a claim is there and is not"));
                     };
@@ -116,12 +112,14 @@ impl Shared {
 
     async fn update_metadata(&self, key: &ChangeKey, update: &MetadataUpdate) -> Result<()> {
         let token = Etag::unique();
-        let item_key = layout::claim_key(key);
         // The new version may be the old one, and others may bring an old one back.
         let mut attempts = self.attempts(Resend::Never, update.metadata.as_str().len());
-        match self.updated(update, &token, &item_key, &mut attempts).await {
+        match self.updated(key, update, &token, &mut attempts).await {
             Err(lost) if lost.outcome() == Outcome::Unknown => {
-                match self.item(&mut attempts.reads(), &item_key).await {
+                match self
+                    .item(&mut attempts.reads(), || layout::claim_key(key))
+                    .await
+                {
                     Ok(Some(stored)) if item::is_written_by(&stored, UPDATE_TOKEN, &token) => {
                         Ok(())
                     }
@@ -135,9 +133,9 @@ impl Shared {
     /// Sends an update until it has its answer.
     async fn updated(
         &self,
+        key: &ChangeKey,
         update: &MetadataUpdate,
         token: &Etag,
-        item_key: &Item,
         attempts: &mut Attempts<'_>,
     ) -> Result<()> {
         loop {
@@ -145,7 +143,7 @@ impl Shared {
                 .client
                 .update_item()
                 .table_name(&self.table)
-                .set_key(Some(item_key.clone()))
+                .set_key(Some(layout::claim_key(key)))
                 .update_expression(
                     "SET #metadata = :metadata, #version = :new, #updated_at = :updated_at, \
                      #token = :token",
@@ -166,7 +164,8 @@ impl Shared {
                 Sent::Again => continue,
                 Sent::Refused(stored) => stored,
             };
-            let stored = self.refused_item(attempts, item_key, stored).await?;
+            let stored = self.refused_item(attempts, || layout::claim_key(key), stored);
+            let stored = stored.await?;
             let Some(stored) = stored else {
                 return Err(Error::new(ErrorKind::NotFound));
             };

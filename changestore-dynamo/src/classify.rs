@@ -9,27 +9,10 @@ use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::RequestId;
 use changestore_core::{Error, ErrorKind};
+use changestore_retry::{Failure, Fate};
 
 /// The most that DynamoDB takes for an item, names and all.
 const ITEM_BYTES: usize = 400 * 1024;
-
-/// A request that failed, for any reason but its own condition.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) error: Error,
-    pub(crate) fate: Fate,
-}
-
-/// What became of a request that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Refused: it was not applied, and sending it again is of no use.
-    Refused,
-    /// It was not applied, and may be sent again.
-    NotApplied,
-    /// The reply is lost: nobody knows.
-    Lost,
-}
 
 /// What an error's words may name.
 #[derive(Debug, Clone, Copy)]
@@ -37,32 +20,6 @@ pub(crate) struct About<'a> {
     pub(crate) table: &'a str,
     /// About how much was sent.
     pub(crate) bytes: usize,
-}
-
-/// A request that got no answer in the time that an attempt has.
-pub(crate) fn timed_out() -> Failure {
-    lost("there was no answer in time")
-}
-
-fn lost(message: &'static str) -> Failure {
-    Failure {
-        error: Error::new(ErrorKind::Unavailable).with_message(message),
-        fate: Fate::Lost,
-    }
-}
-
-fn refused(kind: ErrorKind, message: impl Into<std::borrow::Cow<'static, str>>) -> Failure {
-    Failure {
-        error: Error::new(kind).with_message(message),
-        fate: Fate::Refused,
-    }
-}
-
-fn not_applied(kind: ErrorKind, message: &'static str) -> Failure {
-    Failure {
-        error: Error::new(kind).with_message(message),
-        fate: Fate::NotApplied,
-    }
 }
 
 pub(crate) fn classify<E>(error: &SdkError<E, HttpResponse>, about: About<'_>) -> Failure
@@ -93,7 +50,7 @@ where
         SdkError::ResponseError(response) => {
             of_bare_status(response.raw().status().as_u16(), about)
         }
-        SdkError::TimeoutError(_) => timed_out(),
+        SdkError::TimeoutError(_) => Failure::timed_out(),
         // Before anything was sent: credentials, the region, the connection.
         _ if mentions::<CredentialsError>(error) => credentials(error),
         SdkError::ConstructionFailure(_) => of_configuration(error),
@@ -101,13 +58,16 @@ where
             let never_sent = find::<hyper_util::client::legacy::Error>(error)
                 .is_some_and(hyper_util::client::legacy::Error::is_connect);
             if never_sent {
-                return not_applied(ErrorKind::Unavailable, "the endpoint cannot be reached");
+                return Failure::not_applied(
+                    ErrorKind::Unavailable,
+                    "the endpoint cannot be reached",
+                );
             }
             if dispatch.is_timeout() {
-                return timed_out();
+                return Failure::timed_out();
             }
             if dispatch.is_io() {
-                return lost("the connection broke");
+                return Failure::lost("the connection broke");
             }
             of_dispatch(error)
         }
@@ -126,17 +86,17 @@ fn of_code(code: &str, message: Option<&str>, status: u16, about: About<'_>) -> 
         | "ThrottlingException"
         | "Throttling"
         | "RequestLimitExceeded"
-        | "LimitExceededException" => not_applied(
+        | "LimitExceededException" => Failure::not_applied(
             ErrorKind::Throttled,
             "more requests than the table, one of its partitions or the account has capacity for",
         ),
-        "TransactionConflictException" | "TransactionInProgressException" => not_applied(
+        "TransactionConflictException" | "TransactionInProgressException" => Failure::not_applied(
             ErrorKind::Unavailable,
             "a transaction of somebody else holds the item",
         ),
         "ResourceNotFoundException" => {
             let table = about.table;
-            refused(
+            Failure::refused(
                 ErrorKind::Configuration,
                 format!(
                     "there is no table {table} in this account and region, or it is still being created; \
@@ -144,40 +104,44 @@ fn of_code(code: &str, message: Option<&str>, status: u16, about: About<'_>) -> 
                 ),
             )
         }
-        "AccessDeniedException" | "AccessDenied" | "KMSAccessDeniedException" => refused(
+        "AccessDeniedException" | "AccessDenied" | "KMSAccessDeniedException" => Failure::refused(
             ErrorKind::PermissionDenied,
             "the credentials lack a right; changestore-dynamo's README has the policy",
         ),
-        "ExpiredTokenException" | "ExpiredToken" | "RequestExpired" => refused(
+        "ExpiredTokenException" | "ExpiredToken" | "RequestExpired" => Failure::refused(
             ErrorKind::PermissionDenied,
             "the credentials have expired; sign in again or renew the session token",
         ),
-        "UnrecognizedClientException" | "InvalidClientTokenId" | "InvalidAccessKeyId" => refused(
-            ErrorKind::PermissionDenied,
-            "the access key or the session token is not known, or is of another partition or region",
-        ),
+        "UnrecognizedClientException" | "InvalidClientTokenId" | "InvalidAccessKeyId" => {
+            Failure::refused(
+                ErrorKind::PermissionDenied,
+                "the access key or the session token is not known, or is of another partition or region",
+            )
+        }
         "InvalidSignatureException"
         | "SignatureDoesNotMatch"
         | "IncompleteSignature"
-        | "IncompleteSignatureException" => refused(
+        | "IncompleteSignatureException" => Failure::refused(
             ErrorKind::PermissionDenied,
             "the signature is wrong: a wrong secret key, or this machine's clock is off by minutes",
         ),
         "MissingAuthenticationTokenException" | "MissingAuthenticationToken" => {
-            refused(ErrorKind::PermissionDenied, "the request was not signed")
+            Failure::refused(ErrorKind::PermissionDenied, "the request was not signed")
         }
         "ValidationException" if message.contains("tem size") => too_large(about),
-        "ValidationException" if message.contains("key element does not match") => refused(
-            ErrorKind::Configuration,
-            format!(
-                "the table {} has other keys than ours: pk and sk, both text",
-                about.table
-            ),
-        ),
+        "ValidationException" if message.contains("key element does not match") => {
+            Failure::refused(
+                ErrorKind::Configuration,
+                format!(
+                    "the table {} has other keys than ours: pk and sk, both text",
+                    about.table
+                ),
+            )
+        }
         "RequestEntityTooLarge" => too_large(about),
         "" => of_bare_status(status, about),
         // DynamoDB says so itself: an internal error may come after the write.
-        _ if status >= 500 => lost("the server failed"),
+        _ if status >= 500 => Failure::lost("the server failed"),
         _ if status == 401 || status == 403 => Failure {
             error: Error::new(ErrorKind::PermissionDenied),
             fate: Fate::Refused,
@@ -193,13 +157,13 @@ fn of_code(code: &str, message: Option<&str>, status: u16, about: About<'_>) -> 
 fn of_bare_status(status: u16, about: About<'_>) -> Failure {
     match status {
         413 => too_large(about),
-        429 => not_applied(ErrorKind::Throttled, "too many requests"),
+        429 => Failure::not_applied(ErrorKind::Throttled, "too many requests"),
         401 | 403 => Failure {
             error: Error::new(ErrorKind::PermissionDenied),
             fate: Fate::Refused,
         },
-        500.. => lost("the server failed"),
-        _ => lost("the answer is not DynamoDB's"),
+        500.. => Failure::lost("the server failed"),
+        _ => Failure::lost("the answer is not DynamoDB's"),
     }
 }
 
@@ -215,16 +179,16 @@ fn too_large(about: About<'_>) -> Failure {
 
 fn credentials(error: &(dyn StdError + 'static)) -> Failure {
     match find::<CredentialsError>(error) {
-        Some(CredentialsError::ProviderTimedOut(_)) => not_applied(
+        Some(CredentialsError::ProviderTimedOut(_)) => Failure::not_applied(
             ErrorKind::Unavailable,
             "the credentials were not there in time",
         ),
-        Some(CredentialsError::CredentialsNotLoaded(_)) => refused(
+        Some(CredentialsError::CredentialsNotLoaded(_)) => Failure::refused(
             ErrorKind::PermissionDenied,
             "there are no credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, \
              or give the machine a role",
         ),
-        _ => refused(
+        _ => Failure::refused(
             ErrorKind::PermissionDenied,
             "the credentials cannot be loaded",
         ),
@@ -236,29 +200,29 @@ fn of_configuration(error: &(dyn StdError + 'static)) -> Failure {
     let words = chain(error);
     let has = |word: &str| words.to_ascii_lowercase().contains(word);
     if has("region") {
-        refused(
+        Failure::refused(
             ErrorKind::Configuration,
             "there is no region: set AWS_REGION, or the region of the client",
         )
     } else if has("endpoint") {
-        refused(
+        Failure::refused(
             ErrorKind::Configuration,
             "the endpoint is no URL that requests can be sent to",
         )
     } else if has("identity") || has("credential") || has("auth scheme") {
-        refused(
+        Failure::refused(
             ErrorKind::PermissionDenied,
             "the client has no provider of credentials",
         )
     } else {
-        refused(ErrorKind::Configuration, "the request could not be made")
+        Failure::refused(ErrorKind::Configuration, "the request could not be made")
     }
 }
 
 fn of_dispatch(error: &(dyn StdError + 'static)) -> Failure {
     let failure = of_configuration(error);
     if failure.error.message() == Some("the request could not be made") {
-        return lost("the request was not answered");
+        return Failure::lost("the request was not answered");
     }
     failure
 }

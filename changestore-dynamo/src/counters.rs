@@ -3,17 +3,24 @@
 use aws_sdk_dynamodb::types::ReturnValue;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure::AllOld;
 use changestore_core::{Error, ErrorKind, Key, Outcome, RecordKind, Result, Timestamp};
+use changestore_retry::Resend;
 
-use crate::attempts::{Attempts, Resend, Sent};
+use crate::attempts::{Attempts, Sent};
 use crate::item::{self, Standing};
 use crate::layout::{self, EXPIRE_AT, Item, PK, TTL, VALUE, number};
 use crate::store::Shared;
 
 /// An increment.
-struct Increment {
-    key: Item,
+struct Increment<'a> {
+    key: &'a Key,
     delta: i64,
     expire_at: Option<Timestamp>,
+}
+
+impl Increment<'_> {
+    fn item_key(&self) -> Item {
+        layout::document_key(self.key)
+    }
 }
 
 impl Shared {
@@ -24,7 +31,7 @@ impl Shared {
         expire_at: Option<Timestamp>,
     ) -> Result<i64> {
         let increment = Increment {
-            key: layout::document_key(key),
+            key,
             delta,
             expire_at,
         };
@@ -42,7 +49,8 @@ impl Shared {
                 Sent::Again => continue,
                 Sent::Refused(stored) => stored,
             };
-            let stored = self.refused_item(&attempts, &increment.key, stored).await?;
+            let stored = self.refused_item(&attempts, || increment.item_key(), stored);
+            let stored = stored.await?;
             match Standing::of(stored.as_ref(), now)? {
                 Standing::Record { .. } => {
                     let stored = RecordKind::Record;
@@ -65,7 +73,7 @@ impl Shared {
     async fn add(
         &self,
         attempts: &mut Attempts<'_>,
-        increment: &Increment,
+        increment: &Increment<'_>,
         now: Timestamp,
     ) -> Result<Sent<i64>> {
         let delta = increment.delta;
@@ -78,7 +86,7 @@ impl Shared {
             .client
             .update_item()
             .table_name(&self.table)
-            .set_key(Some(increment.key.clone()))
+            .set_key(Some(increment.item_key()))
             .condition_expression(format!(
                 "attribute_not_exists(#pk) OR \
                  ({fits} AND (attribute_not_exists(#expire_at) OR #expire_at > :now))"
@@ -116,10 +124,10 @@ impl Shared {
     async fn start_again(
         &self,
         attempts: &mut Attempts<'_>,
-        increment: &Increment,
+        increment: &Increment<'_>,
         now: Timestamp,
     ) -> Result<Sent<i64>> {
-        let mut item = increment.key.clone();
+        let mut item = increment.item_key();
         item.insert(VALUE.to_owned(), number(increment.delta));
         for (name, value) in increment.expire_at.into_iter().flat_map(layout::expiry) {
             item.insert(name.to_owned(), value);

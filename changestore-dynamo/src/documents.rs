@@ -6,8 +6,9 @@ use changestore_core::{
     Condition, DocumentStore, Error, ErrorKind, Key, NewRecord, Operation, QueryOptions, Record,
     RecordStream, Result, Timestamp,
 };
+use changestore_retry::Resend;
 
-use crate::attempts::{Resend, Sent};
+use crate::attempts::Sent;
 use crate::item::{self, Standing};
 use crate::layout::{self, ETAG, EXPIRE_AT, VALUE, VERSION, number, text};
 use crate::queries;
@@ -43,7 +44,8 @@ impl DocumentStore for DynamoStore {
 impl Shared {
     async fn get(&self, key: &Key) -> Result<Record> {
         let mut attempts = self.attempts(Resend::Reads, 0);
-        let item = self.item(&mut attempts, &layout::document_key(key)).await?;
+        let item = self.item(&mut attempts, || layout::document_key(key));
+        let item = item.await?;
         let record = match item {
             Some(item) => item::live_record(key.clone(), item, self.now())?,
             None => None,
@@ -55,7 +57,6 @@ impl Shared {
     /// say who deleted it; and without its etag it could be somebody's new record, of the same version even, that is
     /// deleted next.
     async fn delete(&self, key: &Key, condition: Condition) -> Result<()> {
-        let item_key = layout::document_key(key);
         let resend = match condition {
             Condition::IfEtag(_) => Resend::Recognizes,
             _ => Resend::Never,
@@ -67,7 +68,7 @@ impl Shared {
                 .client
                 .delete_item()
                 .table_name(&self.table)
-                .set_key(Some(item_key.clone()))
+                .set_key(Some(layout::document_key(key)))
                 .expression_attribute_names("#version", VERSION)
                 .expression_attribute_names("#value", VALUE)
                 .expression_attribute_names("#expire_at", EXPIRE_AT)
@@ -88,7 +89,8 @@ impl Shared {
                 Sent::Again => continue,
                 Sent::Refused(stored) => stored,
             };
-            let stored = self.refused_item(&attempts, &item_key, stored).await?;
+            let stored = self.refused_item(&attempts, || layout::document_key(key), stored);
+            let stored = stored.await?;
             let refusal = match Standing::of(stored.as_ref(), now)? {
                 Standing::Absent | Standing::Counter(_) => ErrorKind::NotFound,
                 Standing::Record { version, etag } if condition.holds(Some((version, &etag))) => {

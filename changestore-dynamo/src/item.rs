@@ -44,10 +44,14 @@ impl Standing {
 
 /// A live record; none if the item is expired, or a counter.
 pub(crate) fn live_record(key: Key, item: Item, now: Timestamp) -> Result<Option<Record>> {
-    match Standing::of(Some(&item), now)? {
-        Standing::Absent | Standing::Counter(_) => Ok(None),
-        Standing::Record { .. } => record(key, item).map(Some),
+    let has_expired = expire_at(&item)?.is_some_and(|expire_at| expire_at.is_expired_at(now));
+    if has_expired {
+        return Ok(None);
     }
+    if item.contains_key(VALUE) {
+        return number(&item, VALUE).map(|_counter| None);
+    }
+    record(key, item).map(Some)
 }
 
 /// The record of an item that is known to be one, and live.

@@ -12,8 +12,9 @@ use changestore_core::{
     Condition, Error, ErrorKind, Etag, NewRecord, Outcome, Record, RecordKind, Result, Timestamp,
     Version,
 };
+use changestore_retry::Resend;
 
-use crate::attempts::{Attempts, Resend, Sent};
+use crate::attempts::{Attempts, Sent};
 use crate::documents::live;
 use crate::item::{self, Standing};
 use crate::layout::{self, DATA, ETAG, EXPIRE_AT, Item, PK, TTL, VALUE, VERSION, number, text};
@@ -24,7 +25,12 @@ struct Put<'a> {
     record: &'a NewRecord,
     condition: &'a Condition,
     etag: &'a Etag,
-    key: Item,
+}
+
+impl Put<'_> {
+    fn item_key(&self) -> Item {
+        layout::document_key(self.record.key())
+    }
 }
 
 impl Shared {
@@ -34,7 +40,6 @@ impl Shared {
             record: &record,
             condition: &condition,
             etag: &etag,
-            key: layout::document_key(record.key()),
         };
         let resend = match condition {
             Condition::IfEtag(_) => Resend::Recognizes,
@@ -57,7 +62,7 @@ impl Shared {
         attempts: &Attempts<'_>,
         lost: Error,
     ) -> Result<Version> {
-        match self.item(&mut attempts.reads(), &put.key).await {
+        match self.item(&mut attempts.reads(), || put.item_key()).await {
             Ok(Some(stored)) if item::is_written_by(&stored, ETAG, put.etag) => {
                 item::version(&stored)
             }
@@ -121,7 +126,8 @@ impl Shared {
                 Sent::Again => continue,
                 Sent::Refused(stored) => stored,
             };
-            let stored = self.refused_item(attempts, &put.key, stored).await?;
+            let stored = self.refused_item(attempts, || put.item_key(), stored);
+            let stored = stored.await?;
             if let Some(stored) = &stored
                 && item::is_written_by(stored, ETAG, put.etag)
             {
@@ -157,7 +163,7 @@ impl Shared {
 
     /// Puts the whole item, at this version. `#version` is not named yet: not every condition has it.
     fn replace(&self, put: &Put<'_>, version: Version) -> PutItemFluentBuilder {
-        let mut item = put.key.clone();
+        let mut item = put.item_key();
         let attributes = [(VERSION, number(version.as_i64()))];
         for (name, value) in attributes.into_iter().chain(attributes_of(put)) {
             item.insert(name.to_owned(), value);
@@ -177,7 +183,7 @@ impl Shared {
             .client
             .update_item()
             .table_name(&self.table)
-            .set_key(Some(put.key.clone()))
+            .set_key(Some(put.item_key()))
             .expression_attribute_names("#version", VERSION)
             .expression_attribute_names("#value", VALUE)
             .expression_attribute_values(":zero", number(0))

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use changestore_core::{
     Error, Key, Operation, QueryOptions, QueryPlan, Record, RecordStream, Result,
 };
+use changestore_retry::Resend;
 use futures::stream::{self, StreamExt, TryStreamExt};
 
-use crate::attempts::Resend;
 use crate::item;
 use crate::layout::{self, EXPIRE_AT, Item, PK, SK, VALUE, number, text};
 use crate::store::{Shared, named};

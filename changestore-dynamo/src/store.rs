@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_sdk_dynamodb::Client;
 use changestore_core::{Clock, Error, Operation, Result, Timestamp};
+use changestore_retry::{Resend, Retries};
 
-use crate::attempts::{Attempts, Patience, Resend};
+use crate::attempts::Attempts;
 use crate::classify::About;
 use crate::layout::Item;
 use crate::{BACKEND, DynamoBuilder};
@@ -23,7 +24,7 @@ pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) table: String,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) patience: Patience,
+    pub(crate) retries: Retries,
     /// Whether the server has ever returned the item on which a condition failed. One that does not
     /// return it has to be asked.
     pub(crate) returns_old_items: AtomicBool,
@@ -69,20 +70,20 @@ impl Shared {
             table: &self.table,
             bytes,
         };
-        Attempts::new(self.patience, about, resend)
+        Attempts::new(self.retries.attempts(resend), about)
     }
 
     /// The item at a key, with all that was acknowledged before.
     pub(crate) async fn item(
         &self,
         attempts: &mut Attempts<'_>,
-        key: &Item,
+        key: impl Fn() -> Item,
     ) -> Result<Option<Item>> {
         let answer = attempts.answer(|| {
             self.client
                 .get_item()
                 .table_name(&self.table)
-                .set_key(Some(key.clone()))
+                .set_key(Some(key()))
                 .consistent_read(true)
                 .send()
         });
@@ -93,7 +94,7 @@ impl Shared {
     pub(crate) async fn refused_item(
         &self,
         attempts: &Attempts<'_>,
-        key: &Item,
+        key: impl Fn() -> Item,
         returned: Option<Item>,
     ) -> Result<Option<Item>> {
         if returned.is_some() {

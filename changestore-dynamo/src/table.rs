@@ -9,9 +9,10 @@ use aws_sdk_dynamodb::types::{
     TimeToLiveSpecification, TimeToLiveStatus,
 };
 use changestore_core::{Error, ErrorKind, Operation, Result};
+use changestore_retry::Resend;
 use tokio::time::Instant;
 
-use crate::attempts::{Resend, Sent};
+use crate::attempts::Sent;
 use crate::layout::{PK, SK, TTL};
 use crate::store::{DynamoStore, Shared, call};
 
@@ -50,7 +51,7 @@ impl Shared {
         // Sent again it finds its own table.
         let mut attempts = self.attempts(Resend::Reads, 0);
         loop {
-            let request = async {
+            let request = async || {
                 let created = self
                     .client
                     .create_table()
@@ -71,7 +72,7 @@ impl Shared {
                     created => created.map(drop),
                 }
             };
-            if let Sent::Answered(()) = attempts.send(|| request).await? {
+            if let Sent::Answered(()) = attempts.send(request).await? {
                 break;
             }
         }

@@ -10,6 +10,9 @@ use crate::backends::BACKENDS;
 
 const CORE: &str = "changestore-core";
 
+/// What adapters share, and so no vendor's.
+const RETRY: &str = "changestore-retry";
+
 /// What the torture tests hold every other store against.
 const REFERENCE: &str = "store-mem";
 
@@ -48,6 +51,9 @@ pub(super) fn check(metadata: &Metadata) -> Result<Findings> {
     }
     refuse(CORE, &|name| {
         VENDORS.contains(&name) || RUNTIMES.contains(&name)
+    })?;
+    refuse(RETRY, &|name| {
+        VENDORS.contains(&name) || adapters.contains(name) || name == "storetest"
     })?;
     refuse("storetest", &|name| {
         VENDORS.contains(&name) || adapters.contains(name) && name != REFERENCE
