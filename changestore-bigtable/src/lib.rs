@@ -11,6 +11,8 @@ mod counters;
 mod credentials;
 mod documents;
 mod filters;
+#[cfg(test)]
+mod fuzz;
 mod layout;
 mod merge;
 mod mutations;

@@ -7,6 +7,8 @@ mod claims;
 mod classify;
 mod counters;
 mod documents;
+#[cfg(test)]
+mod fuzz;
 mod item;
 mod layout;
 mod puts;

@@ -13,6 +13,10 @@ use crate::{conformance, tidy, tools};
 /// The example of a vendor crate, which is a workspace of its own.
 const VENDOR: &str = "examples/vendor-redb/Cargo.toml";
 
+/// How long each fuzz target runs: there are nine, and a minute is enough for all.
+const FUZZ_TIME_VARIABLE: &str = "BOLERO_RANDOM_TEST_TIME_MS";
+const FUZZ_TIME_MILLIS: &str = "7000";
+
 /// The workspaces beside ours.
 pub(crate) const OTHER_WORKSPACES: [&str; 2] = [VENDOR, engine::DOCKER_MANIFEST];
 
@@ -76,6 +80,7 @@ pub(crate) fn run(options: &engine::Options) -> Result<()> {
             .args(other_tests()?.iter().flat_map(|name| ["--test", name]))
             .args(all)
             .args(["--", "--include-ignored"])
+            .env(FUZZ_TIME_VARIABLE, FUZZ_TIME_MILLIS)
             .envs(fleet.urls()),
     )
 }

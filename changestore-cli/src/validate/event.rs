@@ -282,6 +282,56 @@ mod tests {
         \"request_id\":\"[a-z\\\\u0]{0,4}\",(\"uris\":\\[(\"[a-z%/]{0,3}\",){0,2}\"[a-z]{1,3}\"\\],)?\
         (\"state\":\"[a-z]{0,6}\",)?\"at\":-?[0-9]{1,18}[}\\]]{1,2}";
 
+    fn take(line: &[u8]) {
+        match Event::parse(line) {
+            Ok(event) => {
+                assert!(request::key(&event.queue, &event.request_id).is_ok());
+                if let Kind::Submit { uris } = &event.kind {
+                    for uri in uris {
+                        assert!(ChangeKey::new(&event.queue, uri, &event.request_id).is_ok());
+                    }
+                }
+            }
+            Err(reason) => assert!(!reason.is_empty()),
+        }
+    }
+
+    /// A fuzz target. A second as a test, or as long as `BOLERO_RANDOM_TEST_TIME_MS` says.
+    #[test]
+    fn lines() {
+        const MADE_OF: &[&str] = &[
+            "{",
+            "}",
+            "\"event\":",
+            "\"submit\"",
+            "\"finish\"",
+            "\"queue\":",
+            "\"request_id\":",
+            "\"uris\":",
+            "\"state\":",
+            "\"at\":",
+            "\"q\"",
+            "[",
+            "]",
+            ",",
+            "1",
+            "-1",
+            "99999999999999999999",
+            "1.5",
+            "null",
+            "\\u0000",
+            "\\ud800",
+        ];
+        bolero::check!().for_each(|bytes| {
+            // Of a byte's upper half what lines are made of, of its lower half itself.
+            let piece = |byte: &u8| match byte.checked_sub(128) {
+                None => vec![*byte],
+                Some(number) => MADE_OF[usize::from(number) % MADE_OF.len()].into(),
+            };
+            take(&bytes.iter().flat_map(piece).collect::<Vec<u8>>());
+        });
+    }
+
     proptest! {
         /// Files come from elsewhere: each line is an event whose keys are legal, or is refused with a reason.
         #[test]
@@ -289,17 +339,7 @@ mod tests {
             any::<Vec<u8>>(),
             NEARLY_RIGHT.prop_map(String::into_bytes),
         ]) {
-            match Event::parse(&line) {
-                Ok(event) => {
-                    prop_assert!(request::key(&event.queue, &event.request_id).is_ok());
-                    if let Kind::Submit { uris } = &event.kind {
-                        for uri in uris {
-                            prop_assert!(ChangeKey::new(&event.queue, uri, &event.request_id).is_ok());
-                        }
-                    }
-                }
-                Err(reason) => prop_assert!(!reason.is_empty()),
-            }
+            take(&line);
         }
     }
 }
