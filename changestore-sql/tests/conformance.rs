@@ -1,10 +1,12 @@
 //! Every clause of both contracts on SQLite: a file of its own per case.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use changestore_core::{ChangeStore, DocumentStore, ManualClock};
 use changestore_sql::{SqliteOptions, SqliteStore};
+use storetest::torture::kills::{KillHarness, Stores};
 use storetest::{Fixture, Harness};
 use tempfile::TempDir;
 
@@ -44,6 +46,16 @@ impl Harness for SqliteHarness {
     }
 }
 
+#[async_trait]
+impl KillHarness for SqliteHarness {
+    async fn open_in(&self, folder: &Path) -> Stores {
+        let path = folder.join("changestore.db");
+        let store = SqliteStore::open(path.to_str().unwrap()).await.unwrap();
+        Stores::of(Arc::new(store))
+    }
+}
+
 storetest::change_store_tests!(crate::SqliteHarness);
 storetest::document_store_tests!(crate::SqliteHarness);
 storetest::torture_tests!(crate::SqliteHarness);
+storetest::kill_tests!(crate::SqliteHarness);

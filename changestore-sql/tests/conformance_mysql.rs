@@ -10,8 +10,10 @@ use changestore_core::{ChangeStore, DocumentStore, ManualClock};
 use changestore_sql::{MySqlOptions, MySqlStore};
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Connection as _, raw_sql};
+use storetest::torture::crashes::{Crash, CrashHarness};
 use storetest::torture::faults::{NetworkHarness, Route};
 use storetest::{Fixture, Harness};
+use tokio::task::spawn_blocking;
 
 #[derive(Debug)]
 struct MySqlHarness;
@@ -19,6 +21,7 @@ struct MySqlHarness;
 /// A case's tables, to be dropped after it.
 struct Tables {
     store: Arc<MySqlStore>,
+    url: String,
     prefix: String,
 }
 
@@ -29,18 +32,17 @@ impl MySqlHarness {
     }
 
     /// The server's `host:port` in its URL.
-    fn address() -> String {
-        let url = Self::url();
+    fn address(url: &str) -> String {
         let rest = url.split_once("://").expect("a URL").1;
         let authority = rest.split(['/', '?']).next().expect("some");
         authority.rsplit('@').next().expect("some").to_owned()
     }
 
-    async fn open(clock: &ManualClock, route: Option<Route>) -> Tables {
+    async fn open(url: &str, clock: &ManualClock, route: Option<Route>) -> Tables {
         static CASES: AtomicUsize = AtomicUsize::new(0);
         let case = CASES.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("case_{:x}_{case}_", process::id());
-        let options = MySqlOptions::new(&Self::url())
+        let options = MySqlOptions::new(url)
             .unwrap()
             .with_table_prefix(&prefix)
             .unwrap()
@@ -49,8 +51,8 @@ impl MySqlHarness {
         let options = match route {
             None => options,
             Some(route) => {
-                let url = Self::url().replace(&Self::address(), &route.address.to_string());
-                MySqlOptions::new(&url)
+                let over = url.replace(&Self::address(url), &route.address.to_string());
+                MySqlOptions::new(&over)
                     .unwrap()
                     .with_table_prefix(&prefix)
                     .unwrap()
@@ -61,6 +63,7 @@ impl MySqlHarness {
         let store = MySqlStore::open_with(options).await.unwrap();
         Tables {
             store: Arc::new(store),
+            url: url.to_owned(),
             prefix,
         }
     }
@@ -68,11 +71,9 @@ impl MySqlHarness {
 
 impl Tables {
     async fn drop(self) {
-        let Self { store, prefix } = self;
+        let Self { store, url, prefix } = self;
         store.close().await;
-        let mut connection = MySqlConnection::connect(&MySqlHarness::url())
-            .await
-            .unwrap();
+        let mut connection = MySqlConnection::connect(&url).await.unwrap();
         let drop = format!("DROP TABLE {prefix}claims, {prefix}documents, {prefix}migrations");
         raw_sql(AssertSqlSafe(drop))
             .execute(&mut connection)
@@ -100,13 +101,13 @@ impl Harness for MySqlHarness {
     }
 
     async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
-        let tables = Self::open(&clock, None).await;
+        let tables = Self::open(&Self::url(), &clock, None).await;
         let store = Arc::clone(&tables.store);
         Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(tables.drop())
     }
 
     async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
-        let tables = Self::open(&clock, None).await;
+        let tables = Self::open(&Self::url(), &clock, None).await;
         let store = Arc::clone(&tables.store);
         Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(tables.drop())
     }
@@ -115,7 +116,7 @@ impl Harness for MySqlHarness {
 #[async_trait]
 impl NetworkHarness for MySqlHarness {
     fn server(&self) -> String {
-        Self::address()
+        Self::address(&Self::url())
     }
 
     async fn changes_over(
@@ -124,7 +125,7 @@ impl NetworkHarness for MySqlHarness {
         _namespace: &str,
         clock: ManualClock,
     ) -> Fixture<dyn ChangeStore> {
-        let tables = Self::open(&clock, Some(route)).await;
+        let tables = Self::open(&Self::url(), &clock, Some(route)).await;
         let store = Arc::clone(&tables.store);
         Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(tables.drop())
     }
@@ -135,9 +136,43 @@ impl NetworkHarness for MySqlHarness {
         _namespace: &str,
         clock: ManualClock,
     ) -> Fixture<dyn DocumentStore> {
-        let tables = Self::open(&clock, Some(route)).await;
+        let tables = Self::open(&Self::url(), &clock, Some(route)).await;
         let store = Arc::clone(&tables.store);
         Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(tables.drop())
+    }
+}
+
+/// A server of a test's own.
+struct Killed(engines::Server);
+
+#[async_trait]
+impl Crash for Killed {
+    async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
+        let tables = MySqlHarness::open(&self.0.url(), &clock, None).await;
+        let store = Arc::clone(&tables.store);
+        Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(tables.drop())
+    }
+
+    async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
+        let tables = MySqlHarness::open(&self.0.url(), &clock, None).await;
+        let store = Arc::clone(&tables.store);
+        Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(tables.drop())
+    }
+
+    fn crash(&self) {
+        self.0.kill().unwrap();
+        self.0.restart().unwrap();
+    }
+}
+
+#[async_trait]
+impl CrashHarness for MySqlHarness {
+    async fn start(&self) -> Arc<dyn Crash> {
+        // Without a binary log InnoDB shows what it has not synced yet; `changestore-sql/README.md` says so.
+        let logged =
+            || engines::mariadb::start_with(&[("log_bin", "binlog"), ("sync_binlog", "1")]);
+        let server = spawn_blocking(logged).await.unwrap();
+        Arc::new(Killed(server.unwrap()))
     }
 }
 
@@ -156,4 +191,8 @@ storetest::torture_tests!(
 storetest::fault_tests!(
     crate::MySqlHarness,
     #[ignore = "needs MySQL or MariaDB; run cargo xtask conformance"]
+);
+storetest::crash_tests!(
+    crate::MySqlHarness,
+    #[ignore = "needs MariaDB's programs; run cargo xtask conformance"]
 );

@@ -9,8 +9,10 @@ use async_trait::async_trait;
 use changestore_core::{ChangeStore, DocumentStore, ManualClock};
 use changestore_sql::{PostgresOptions, PostgresStore};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
+use storetest::torture::crashes::{Crash, CrashHarness};
 use storetest::torture::faults::{NetworkHarness, Route};
 use storetest::{Fixture, Harness};
+use tokio::task::spawn_blocking;
 
 const URL: &str = "CHANGESTORE_POSTGRES_URL";
 
@@ -21,8 +23,8 @@ fn url() -> String {
     env::var(URL).unwrap_or_else(|_| panic!("{URL} is not set; run cargo xtask conformance"))
 }
 
-async fn connect() -> PgConnection {
-    PgConnection::connect(&url()).await.unwrap()
+async fn connect(url: &str) -> PgConnection {
+    PgConnection::connect(url).await.unwrap()
 }
 
 /// The server's `host:port` in a URL.
@@ -32,8 +34,9 @@ fn address(url: &str) -> &str {
     authority.rsplit('@').next().expect("some")
 }
 
-/// A store in a new schema, and what drops the schema again.
+/// A store in a new schema on that server, and what drops the schema again.
 async fn open(
+    url: &str,
     clock: &ManualClock,
     route: Option<Route>,
 ) -> (Arc<PostgresStore>, impl Future<Output = ()> + Send + use<>) {
@@ -41,7 +44,7 @@ async fn open(
     let begun = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let (process, case) = (std::process::id(), CASES.fetch_add(1, Ordering::Relaxed));
     let schema = format!("case_{process}_{}_{case}", begun.as_millis());
-    let options = PostgresOptions::new(&url())
+    let options = PostgresOptions::new(url)
         .unwrap()
         .with_clock(clock.clone())
         // Cases run side by side, and a server has a hundred connections.
@@ -52,8 +55,8 @@ async fn open(
     let options = match route {
         None => options,
         Some(route) => {
-            let url = url().replace(address(&url()), &route.address.to_string());
-            PostgresOptions::new(&url)
+            let over = url.replace(address(url), &route.address.to_string());
+            PostgresOptions::new(&over)
                 .unwrap()
                 .with_clock(clock.clone())
                 .with_connections(4)
@@ -63,11 +66,11 @@ async fn open(
         }
     };
     let store = Arc::new(PostgresStore::open_with(options).await.unwrap());
-    let closing = Arc::clone(&store);
+    let (closing, url) = (Arc::clone(&store), url.to_owned());
     let cleanup = async move {
         closing.close().await;
         let drop = format!("DROP SCHEMA {schema} CASCADE");
-        let mut connection = connect().await;
+        let mut connection = connect(&url).await;
         connection
             .execute(sqlx::raw_sql(AssertSqlSafe(drop)))
             .await
@@ -84,7 +87,7 @@ impl Harness for PostgresHarness {
     }
 
     async fn engine(&self) -> String {
-        let row = connect()
+        let row = connect(&url())
             .await
             .fetch_one("SHOW server_version")
             .await
@@ -93,12 +96,12 @@ impl Harness for PostgresHarness {
     }
 
     async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
-        let (store, cleanup) = open(&clock, None).await;
+        let (store, cleanup) = open(&url(), &clock, None).await;
         Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
     }
 
     async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
-        let (store, cleanup) = open(&clock, None).await;
+        let (store, cleanup) = open(&url(), &clock, None).await;
         Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
     }
 }
@@ -115,7 +118,7 @@ impl NetworkHarness for PostgresHarness {
         _namespace: &str,
         clock: ManualClock,
     ) -> Fixture<dyn ChangeStore> {
-        let (store, cleanup) = open(&clock, Some(route)).await;
+        let (store, cleanup) = open(&url(), &clock, Some(route)).await;
         Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
     }
 
@@ -125,8 +128,37 @@ impl NetworkHarness for PostgresHarness {
         _namespace: &str,
         clock: ManualClock,
     ) -> Fixture<dyn DocumentStore> {
-        let (store, cleanup) = open(&clock, Some(route)).await;
+        let (store, cleanup) = open(&url(), &clock, Some(route)).await;
         Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
+    }
+}
+
+/// A server of a test's own.
+struct Killed(engines::Server);
+
+#[async_trait]
+impl Crash for Killed {
+    async fn changes(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn ChangeStore> {
+        let (store, cleanup) = open(&self.0.url(), &clock, None).await;
+        Fixture::new(store as Arc<dyn ChangeStore>, clock).with_cleanup(cleanup)
+    }
+
+    async fn documents(&self, _namespace: &str, clock: ManualClock) -> Fixture<dyn DocumentStore> {
+        let (store, cleanup) = open(&self.0.url(), &clock, None).await;
+        Fixture::new(store as Arc<dyn DocumentStore>, clock).with_cleanup(cleanup)
+    }
+
+    fn crash(&self) {
+        self.0.kill().unwrap();
+        self.0.restart().unwrap();
+    }
+}
+
+#[async_trait]
+impl CrashHarness for PostgresHarness {
+    async fn start(&self) -> Arc<dyn Crash> {
+        let server = spawn_blocking(engines::postgres::start).await.unwrap();
+        Arc::new(Killed(server.unwrap()))
     }
 }
 
@@ -145,4 +177,8 @@ storetest::torture_tests!(
 storetest::fault_tests!(
     crate::PostgresHarness,
     #[ignore = "needs CHANGESTORE_POSTGRES_URL; run cargo xtask conformance"]
+);
+storetest::crash_tests!(
+    crate::PostgresHarness,
+    #[ignore = "needs PostgreSQL's programs; run cargo xtask conformance"]
 );

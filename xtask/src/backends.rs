@@ -19,8 +19,21 @@ pub(crate) struct Backend {
     pub(crate) test: &'static str,
     /// The servers that the suite runs on, one after the other; none where the store is in the process.
     pub(crate) engines: &'static [Engine],
+    /// Where what is stored outlives a `kill -9`.
+    pub(crate) durable: Durable,
     /// What a user gives to `changestore --store`.
     pub(crate) store_url: Option<&'static str>,
+}
+
+/// What can be killed and must keep what it has acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durable {
+    /// The server, as it is tested, has all in memory; or the store has.
+    Nothing,
+    /// The process whose store it is.
+    Process,
+    /// The server.
+    Server,
 }
 
 /// All of them, in the order of the matrix.
@@ -33,6 +46,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
         manifest: None,
         test: "conformance",
         engines: &[],
+        durable: Durable::Nothing,
         store_url: Some("mem:"),
     },
     Backend {
@@ -43,6 +57,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
         manifest: None,
         test: "conformance",
         engines: &[],
+        durable: Durable::Process,
         store_url: Some("sqlite:FILE"),
     },
     Backend {
@@ -53,6 +68,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
         manifest: None,
         test: "conformance_postgres",
         engines: &[POSTGRES],
+        durable: Durable::Server,
         store_url: Some("postgres://…"),
     },
     Backend {
@@ -63,6 +79,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
         manifest: None,
         test: "conformance_mysql",
         engines: &[MARIADB, MARIADB_HOSTILE],
+        durable: Durable::Server,
         store_url: Some("mysql://…"),
     },
     Backend {
@@ -73,6 +90,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
         manifest: None,
         test: "conformance",
         engines: &[DYNOXIDE, DYNALITE],
+        durable: Durable::Nothing,
         store_url: Some("dynamodb://TABLE"),
     },
     Backend {
@@ -83,6 +101,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
         manifest: None,
         test: "conformance",
         engines: &[BIGTABLE],
+        durable: Durable::Nothing,
         store_url: Some("bigtable://PROJECT/INSTANCE/TABLE"),
     },
     Backend {
@@ -93,6 +112,7 @@ pub(crate) const BACKENDS: &[Backend] = &[
         manifest: Some("examples/vendor-redb/Cargo.toml"),
         test: "conformance",
         engines: &[],
+        durable: Durable::Process,
         store_url: None,
     },
 ];
@@ -151,6 +171,25 @@ impl Row {
             backend,
             engine: backend.engines.first(),
         })
+    }
+
+    /// What the torture tests kill here. A server is killed where this machine's packages can start one for it.
+    pub(crate) fn kills(self) -> Durable {
+        match (self.backend.durable, self.engine) {
+            (Durable::Server, Some(engine)) if engine.variant.is_none() && engine.is_local() => {
+                Durable::Server
+            }
+            (Durable::Server, _) => Durable::Nothing,
+            (other, _) => other,
+        }
+    }
+
+    /// The arguments for the test programs that leave out what cannot be killed here.
+    pub(crate) fn skipped(self) -> &'static [&'static str] {
+        match self.kills() {
+            Durable::Server => &[],
+            _ => &["--skip", "torture_by_crashes"],
+        }
     }
 
     /// The backend's name, with what is unlike in this engine.

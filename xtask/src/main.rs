@@ -33,7 +33,7 @@ enum Command {
     /// Fails if a case fails, or if one was not executed on a backend. The same is written to
     /// target/conformance/report.json and target/conformance/report.html.
     Conformance(conformance::Arguments),
-    /// Torture every backend for minutes: random programs, concurrent histories, faults of the network.
+    /// Torture every backend for minutes: random programs, concurrent histories, faults of the network, crashes.
     ///
     /// Prints what was done and found. Fails if an acknowledged write is gone, an outcome is wrong or something
     /// panics. `conformance` does the same for seconds.

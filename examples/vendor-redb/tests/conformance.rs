@@ -1,11 +1,13 @@
 //! The conformance suite on redb: every clause of both contracts, none softened.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use changestore_core::{ChangeStore, DocumentStore, ManualClock};
 use redb::Database;
 use redb::backends::InMemoryBackend;
+use storetest::torture::kills::{KillHarness, Stores};
 use storetest::{Fixture, Harness};
 use vendor_redb::{BACKEND, RedbStore};
 
@@ -49,6 +51,15 @@ impl Harness for RedbHarness {
     }
 }
 
+#[async_trait]
+impl KillHarness for RedbHarness {
+    async fn open_in(&self, folder: &Path) -> Stores {
+        let store = RedbStore::open(folder.join("changestore.redb")).await;
+        Stores::of(Arc::new(store.unwrap()))
+    }
+}
+
 storetest::change_store_tests!(crate::RedbHarness);
 storetest::document_store_tests!(crate::RedbHarness);
 storetest::torture_tests!(crate::RedbHarness);
+storetest::kill_tests!(crate::RedbHarness);

@@ -9,13 +9,17 @@
 //!   the calls, key by key (linearizability).
 //! - [`faults`]: every operation under every fault of the network between the store and its server, and programs and
 //!   concurrent histories under random ones.
+//! - [`crashes`]: concurrent histories whose server is killed in the middle, and comes back.
+//! - [`kills`]: a process that is killed while it writes to a store of its own.
 //!
 //! Each runs for as long as [`Settings`] say, two seconds unless somebody asks for more, and at least once. A
 //! violation is named ([`Anomaly`]), shown as short as it can be, and comes with the seed that draws it again.
 
 mod anomaly;
+pub mod crashes;
 pub mod faults;
 pub mod history;
+pub mod kills;
 pub mod model;
 pub mod report;
 mod rounds;
@@ -45,6 +49,12 @@ pub const NETWORK_TESTS: [&str; 5] = [
     "claim_faults",
     "document_histories_under_faults",
     "claim_histories_under_faults",
+];
+
+/// The tests that a backend has beside these if its server keeps what it stores.
+pub const CRASH_TESTS: [&str; 2] = [
+    "document_histories_over_a_crash",
+    "claim_histories_over_a_crash",
 ];
 
 /// A `#[test]` for random programs and for concurrent histories of each contract, in a module `torture`.
@@ -79,6 +89,42 @@ macro_rules! fault_tests {
                 claim_faults = $crate::torture::faults::check_claims,
                 document_histories_under_faults = $crate::torture::faults::check_document_histories,
                 claim_histories_under_faults = $crate::torture::faults::check_claim_histories,
+            }
+        }
+    };
+}
+
+/// A `#[test]` for each contract over crashes of the server, in a module `torture_by_crashes`.
+///
+/// Takes a [`CrashHarness`](crashes::CrashHarness) by a path from the crate's root; as [`torture_tests!`].
+#[macro_export]
+macro_rules! crash_tests {
+    ($harness:expr $(, $(#[$attribute:meta])*)?) => {
+        mod torture_by_crashes {
+            $crate::__torture! { [$($(#[$attribute])*)?] $harness,
+                document_histories_over_a_crash = $crate::torture::crashes::check_documents,
+                claim_histories_over_a_crash = $crate::torture::crashes::check_claims,
+            }
+        }
+    };
+}
+
+/// The test that a backend has beside these if its stores live in a folder, and not in a server.
+pub const KILL_TESTS: [&str; 1] = ["writes_over_a_kill"];
+
+/// A `#[test]` of a process that is killed while it writes, in a module `torture_by_kills`.
+///
+/// Takes a [`KillHarness`](kills::KillHarness) by a path from the crate's root.
+#[macro_export]
+macro_rules! kill_tests {
+    ($harness:expr) => {
+        mod torture_by_kills {
+            #[test]
+            fn writes_over_a_kill() {
+                let test = concat!(module_path!(), "::writes_over_a_kill");
+                $crate::torture::run_test(&$harness, "writes_over_a_kill", |harness, settings| {
+                    $crate::torture::kills::check(harness, settings, test)
+                });
             }
         }
     };

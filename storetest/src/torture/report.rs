@@ -30,6 +30,8 @@ pub struct TestReport {
     pub histories: u64,
     /// Faults that the network made, and calls that were dropped.
     pub faults: u64,
+    /// Servers that were killed, and came back.
+    pub crashes: u64,
     /// Acknowledged writes that are gone.
     pub lost: u64,
     /// Other wrong outcomes.
@@ -49,6 +51,7 @@ impl TestReport {
         self.operations = tally.operations;
         self.histories = tally.histories;
         self.faults = tally.faults;
+        self.crashes = tally.crashes;
         self.lost = tally.lost();
         self.wrong = tally.wrong();
         self.panics = tally.panics();
@@ -67,6 +70,7 @@ impl TestReport {
             "operations": self.operations,
             "histories": self.histories,
             "faults": self.faults,
+            "crashes": self.crashes,
             "lost": self.lost,
             "wrong": self.wrong,
             "panics": self.panics,
@@ -85,6 +89,7 @@ impl TestReport {
             operations: number("operations")?,
             histories: number("histories")?,
             faults: number("faults")?,
+            crashes: number("crashes")?,
             lost: number("lost")?,
             wrong: number("wrong")?,
             panics: number("panics")?,
@@ -124,9 +129,10 @@ mod tests {
             operations: 2,
             histories: 3,
             faults: 4,
-            lost: 5,
-            wrong: 6,
-            panics: 7,
+            crashes: 5,
+            lost: 6,
+            wrong: 7,
+            panics: 8,
         };
         assert_eq!(TestReport::from_json(&report.to_json()), Some(report));
     }

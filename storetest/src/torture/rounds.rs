@@ -62,7 +62,11 @@ pub(super) fn rounds<F: Opened>(
                 break;
             }
         }
-        fixture.clean_up().await;
+        let cleaned_up = AssertUnwindSafe(fixture.clean_up()).catch_unwind().await;
+        // What was found before is the reason, more likely.
+        if let (Err(panic), []) = (cleaned_up, tally.violations.as_slice()) {
+            tally.violations.push(panicked(&*panic, settings.seed));
+        }
         tally
     })
 }

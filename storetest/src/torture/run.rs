@@ -35,6 +35,7 @@ pub fn run_test<H: Harness>(harness: &H, test: &str, check: impl FnOnce(&H, Sett
             operations: 0,
             histories: 0,
             faults: 0,
+            crashes: 0,
             lost: 0,
             wrong: 0,
             panics: 0,

@@ -11,6 +11,8 @@ pub struct Tally {
     pub histories: u64,
     /// Faults that the network has made, and calls that were dropped.
     pub faults: u64,
+    /// Servers that were killed, and came back.
+    pub crashes: u64,
     /// What the contract forbids and was seen.
     pub violations: Vec<Violation>,
 }
@@ -53,6 +55,7 @@ impl std::ops::AddAssign for Tally {
         self.operations += other.operations;
         self.histories += other.histories;
         self.faults += other.faults;
+        self.crashes += other.crashes;
         self.violations.extend(other.violations);
     }
 }

@@ -1,7 +1,9 @@
 //! Each detector of the torture tests, proven able to fail: a store in memory with one bug planted is caught by the
 //! bug's name.
 
+mod crashing;
 mod halved;
+mod logged;
 mod network;
 mod store;
 mod wire;

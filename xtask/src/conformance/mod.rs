@@ -95,6 +95,7 @@ fn run_row(row: Row, server: Option<&Running>, folder: &Path) -> Result<Status> 
     command
         .args(row.backend.test_arguments())
         .args(["--", "--include-ignored"])
+        .args(row.skipped())
         .env(storetest::report::PATH_VARIABLE, &cases)
         .stderr(Stdio::inherit());
     if let (Some(engine), Some(server)) = (row.engine, server) {

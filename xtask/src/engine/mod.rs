@@ -68,6 +68,11 @@ enum Guard {
 }
 
 impl Engine {
+    /// Whether this machine has what a server needs.
+    pub(crate) fn is_local(&self) -> bool {
+        (self.check)().is_ok()
+    }
+
     /// The image's name in `engines-docker`, if there is one to be used.
     fn image(&self) -> Option<&'static str> {
         let is_named = |variable| std::env::var_os(variable).is_some();

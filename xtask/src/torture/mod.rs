@@ -1,4 +1,4 @@
-//! `cargo xtask torture`: random programs, concurrent histories and faults of the network, for minutes.
+//! `cargo xtask torture`: random programs, concurrent histories, faults of the network and crashes, for minutes.
 
 mod outcome;
 
@@ -71,6 +71,7 @@ fn run_row(
     command
         .args(row.backend.test_arguments())
         .args(["--", "--include-ignored", "--test-threads", "8", "torture"])
+        .args(row.skipped())
         .env(Settings::SECONDS_VARIABLE, seconds.to_string())
         .env(Settings::SEED_VARIABLE, seed.to_string());
     place.set(&mut command);

@@ -6,9 +6,9 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 use storetest::torture::report::{self, PATH_VARIABLE, TestReport};
-use storetest::torture::{NETWORK_TESTS, TESTS};
+use storetest::torture::{CRASH_TESTS, KILL_TESTS, NETWORK_TESTS, TESTS};
 
-use crate::backends::Row;
+use crate::backends::{Durable, Row};
 use crate::columns;
 
 /// The tests of one row that ran.
@@ -72,6 +72,9 @@ impl Outcome {
                 Some(test) if test.faults == 0 && makes_faults(wanted) => {
                     faults.push(format!("{name}: torture test {wanted} has made no fault"));
                 }
+                Some(test) if test.crashes == 0 && kills(wanted) => {
+                    faults.push(format!("{name}: torture test {wanted} has killed nothing"));
+                }
                 Some(_) => {}
             }
         }
@@ -98,6 +101,7 @@ impl Outcome {
             sum(|test| test.operations),
             sum(|test| test.histories),
             sum(|test| test.faults),
+            sum(|test| test.crashes),
             sum(|test| test.lost),
             sum(|test| test.wrong),
             sum(|test| test.panics),
@@ -111,12 +115,25 @@ fn wanted(row: Row) -> impl Iterator<Item = &'static str> {
     let over_network = NETWORK_TESTS
         .into_iter()
         .filter(move |_| row.engine.is_some());
-    TESTS.into_iter().chain(over_network)
+    let over_crashes: &[_] = match row.kills() {
+        Durable::Nothing => &[],
+        Durable::Process => &KILL_TESTS,
+        Durable::Server => &CRASH_TESTS,
+    };
+    TESTS
+        .into_iter()
+        .chain(over_network)
+        .chain(over_crashes.iter().copied())
 }
 
 /// Whether a test has seen nothing if it has made no fault.
 fn makes_faults(test: &str) -> bool {
     NETWORK_TESTS.contains(&test) || test == "programs_with_dropped_calls"
+}
+
+/// Whether a test has seen nothing if it has killed nothing.
+fn kills(test: &str) -> bool {
+    CRASH_TESTS.contains(&test) || KILL_TESTS.contains(&test)
 }
 
 /// The table of all rows.
@@ -127,6 +144,7 @@ pub(crate) fn render<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Str
         "operations",
         "histories",
         "faults",
+        "crashes",
         "writes lost",
         "wrong outcomes",
         "panics",
@@ -154,6 +172,7 @@ mod tests {
             operations: 2,
             histories: 1,
             faults: 3,
+            crashes: 4,
             lost: 0,
             wrong: 0,
             panics: 0,
@@ -174,8 +193,9 @@ mod tests {
             .expect("a row")
             .split_whitespace()
             .collect();
-        let tests = TESTS.len() + NETWORK_TESTS.len();
-        let sums = [2 * tests, tests, 3 * tests, 0, 0, 0, 7].map(|sum| sum.to_string());
+        let tests = outcome.tests.len();
+        assert!(tests >= TESTS.len() + NETWORK_TESTS.len());
+        let sums = [2 * tests, tests, 3 * tests, 4 * tests, 0, 0, 0, 7].map(|sum| sum.to_string());
         assert_eq!(line[2..], sums);
     }
 

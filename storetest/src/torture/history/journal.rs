@@ -176,6 +176,7 @@ impl<K: Ord + std::fmt::Debug, S: Spec> Journal<K, S> {
             operations: self.operations.load(Ordering::Relaxed),
             histories: 1,
             faults: 0,
+            crashes: 0,
             violations,
         }
     }

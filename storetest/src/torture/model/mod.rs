@@ -135,6 +135,7 @@ fn round(
         operations: operations.into_inner(),
         histories: count.into(),
         faults: dropped.into_inner(),
+        crashes: 0,
         violations: result
             .err()
             .map(|error| violation(error, &anomalies, seed))
