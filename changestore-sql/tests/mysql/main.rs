@@ -16,6 +16,7 @@ mod locks;
 mod opening;
 mod plans;
 mod pools;
+mod rights;
 mod schema;
 mod server;
 

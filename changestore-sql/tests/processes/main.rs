@@ -1,9 +1,11 @@
-//! Several processes on one file, one that is killed, one whose disk is full, and a log that is torn.
+//! Several processes on one file, one that is killed, one whose disk is full, one that may only
+//! read, and a log that is torn.
 //!
 //! The program starts itself again in a role ([`roles`]); hence its own `main`, with the options and
 //! the output of any other test program.
 
 mod full;
+mod locked;
 mod roles;
 mod torn;
 
@@ -39,6 +41,10 @@ fn main() {
         trial(
             "on_a_full_disk_every_write_is_told_and_nothing_is_half_there",
             full::a_full_disk,
+        ),
+        trial(
+            "a_file_or_folder_that_may_only_be_read_is_read_and_every_write_is_told",
+            locked::a_file_that_may_only_be_read,
         ),
         trial("of_a_torn_log_a_whole_beginning_is_left", torn::a_torn_log),
     ];

@@ -12,6 +12,8 @@ use changestore_sql::SqliteStore;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
+use crate::locked::try_to_write;
+
 /// Tasks of one process.
 pub(crate) const TASKS: usize = 64;
 /// Increments and creates of one task.
@@ -27,6 +29,8 @@ pub(crate) enum Role {
     Acknowledger,
     /// Writes until nothing can be written any more, and says what it was told of each.
     Filler,
+    /// May not write, and tries to.
+    Locked,
 }
 
 impl Role {
@@ -38,12 +42,19 @@ impl Role {
             Self::Contender => "contender",
             Self::Acknowledger => "acknowledger",
             Self::Filler => "filler",
+            Self::Locked => "locked",
         }
     }
 
     pub(crate) fn from_environment() -> Option<(Self, String)> {
         let name = std::env::var(Self::VARIABLE).ok()?;
-        let role = [Self::Contender, Self::Acknowledger, Self::Filler]
+        let roles = [
+            Self::Contender,
+            Self::Acknowledger,
+            Self::Filler,
+            Self::Locked,
+        ];
+        let role = roles
             .into_iter()
             .find(|role| role.name() == name)
             .expect("a role");
@@ -53,6 +64,9 @@ impl Role {
     /// Opens the file, says so, waits for the word, and does its part.
     pub(crate) fn play(self, path: &str) {
         Runtime::new().expect("a runtime").block_on(async {
+            if matches!(self, Self::Locked) {
+                return try_to_write(path).await;
+            }
             let store = SqliteStore::open(path).await.expect("a store");
             say("ready");
             let mut word = String::new();
@@ -61,6 +75,7 @@ impl Role {
                 Self::Contender => contend(&store).await,
                 Self::Acknowledger => acknowledge(&store).await,
                 Self::Filler => fill(&store).await,
+                Self::Locked => unreachable!("it has no store"),
             }
         });
     }
@@ -74,13 +89,13 @@ pub(crate) fn record() -> Key {
     Key::new("partition", "record").expect("a key")
 }
 
-fn claim(request_id: String) -> ChangeRecord {
+pub(crate) fn claim(request_id: String) -> ChangeRecord {
     let key = ChangeKey::new("queue", "uri", request_id).expect("a key");
     ChangeRecord::new(key, Metadata::default(), Timestamp::EPOCH)
 }
 
 /// To the test, at once.
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}").expect("said");
     stdout.flush().expect("flushed");
