@@ -66,7 +66,7 @@ impl Shared {
                 Sent::Answered(true) => {
                     // What made the claim stays with it, so what became of a lost reply is always told.
                     let stored = self
-                        .row(&mut attempts.reads(), &row, filters::claim())
+                        .row(&mut attempts.reads(), &row, filters::claim)
                         .await
                         .map_err(|error| attempts.in_doubt(error))?;
                     let Some(stored) = stored else {
@@ -124,7 +124,7 @@ impl Shared {
                 Sent::Again | Sent::Answered(false) => {}
             }
             let stored = self
-                .row(&mut attempts.reads(), &row, filters::claim())
+                .row(&mut attempts.reads(), &row, filters::claim)
                 .await
                 .map_err(|error| attempts.in_doubt(error))?;
             let Some(stored) = stored else {

@@ -46,7 +46,7 @@ impl Shared {
     async fn get(&self, key: &Key) -> Result<Record> {
         let row = Bytes::from(layout::document_row(key));
         let mut attempts = self.attempts(Resend::Reads);
-        let live = filters::live_record(self.now());
+        let live = || filters::live_record(self.now());
         let stored = self.row(&mut attempts, &row, live).await?;
         let record = match stored {
             Some(stored) => cells::record(key.clone(), &stored, self.now())?,
@@ -63,7 +63,7 @@ impl Shared {
         now: Timestamp,
     ) -> Result<Standing> {
         let stored = self
-            .row(&mut attempts.reads(), row, filters::standing())
+            .row(&mut attempts.reads(), row, filters::standing)
             .await
             .map_err(|error| attempts.in_doubt(error))?;
         Standing::of(stored.as_ref(), now)

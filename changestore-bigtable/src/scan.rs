@@ -173,20 +173,22 @@ impl Shared {
         &self,
         attempts: &mut Attempts<'_>,
         key: &Bytes,
-        filter: RowFilter,
+        filter: impl Fn() -> RowFilter,
     ) -> Result<Option<Row>> {
-        let request = ReadRowsRequest {
-            rows: Some(RowSet {
-                row_keys: vec![key.clone()],
-                row_ranges: Vec::new(),
-            }),
-            filter: Some(filter),
-            rows_limit: 1,
-            ..self.read_request()
-        };
-        attempts
-            .answer(|| self.only_row(request.clone(), self.retries.policy().attempt_timeout))
-            .await
+        let deadline = self.retries.policy().attempt_timeout;
+        let row = attempts.answer(|| {
+            let request = ReadRowsRequest {
+                rows: Some(RowSet {
+                    row_keys: vec![key.clone()],
+                    row_ranges: Vec::new(),
+                }),
+                filter: Some(filter()),
+                rows_limit: 1,
+                ..self.read_request()
+            };
+            self.only_row(request, deadline)
+        });
+        row.await
     }
 
     async fn only_row(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use changestore_core::{Clock, Error, Operation, Result, Timestamp};
 use changestore_retry::{Attempts, Resend, Retries, Sent};
+use futures::TryFutureExt as _;
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
     CheckAndMutateRowRequest, Mutation, ReadRowsRequest, RowFilter,
 };
@@ -112,13 +113,14 @@ impl Shared {
 }
 
 /// Does a call's work. Whatever fails on the way, an argument or the server, is named here on its way out.
-pub(crate) async fn call<T>(
+///
+/// No `async fn`, which would have room for the work twice: as its argument, and as what it waits for.
+pub(crate) fn call<T>(
     operation: Operation,
     key: impl fmt::Display,
     work: impl Future<Output = Result<T>>,
-) -> Result<T> {
-    work.await
-        .map_err(|error| named(error, operation).with_key(key))
+) -> impl Future<Output = Result<T>> {
+    work.map_err(move |error| named(error, operation).with_key(key))
 }
 
 pub(crate) fn named(error: Error, operation: Operation) -> Error {

@@ -1,6 +1,6 @@
 //! What the store costs beside the same calls of the SDK made directly, and how many requests it makes.
 //!
-//! `cargo bench -p changestore-dynamo`
+//! `cargo bench -p changestore-dynamo [OPERATION...]`
 //!
 //! The server is that of `CHANGESTORE_DYNAMO_URL`, or a dynoxide that is started for it. Rounds are short and in turns, so
 //! that what else the machine does meets both alike.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use aws_sdk_dynamodb::Client;
 use changestore_core::{Clock, Error, Operation, Result, Timestamp};
 use changestore_retry::{Resend, Retries};
+use futures::TryFutureExt as _;
 
 use crate::attempts::Attempts;
 use crate::classify::About;
@@ -110,13 +111,14 @@ impl Shared {
 }
 
 /// Does a call's work. Whatever fails on the way, an argument or the server, is named here on its way out.
-pub(crate) async fn call<T>(
+///
+/// No `async fn`, which would have room for the work twice: as its argument, and as what it waits for.
+pub(crate) fn call<T>(
     operation: Operation,
     key: impl fmt::Display,
     work: impl Future<Output = Result<T>>,
-) -> Result<T> {
-    work.await
-        .map_err(|error| named(error, operation).with_key(key))
+) -> impl Future<Output = Result<T>> {
+    work.map_err(move |error| named(error, operation).with_key(key))
 }
 
 pub(crate) fn named(error: Error, operation: Operation) -> Error {

@@ -1,4 +1,5 @@
-//! The same requests as the store's, made with the stubs: keys, cells, filters and conditions of the same size.
+//! The same requests as the store's, made with the stubs: the same headers, filters, conditions and cells, keys of the same
+//! size.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -10,11 +11,16 @@ use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::mutation::{
     DeleteFromRow, Mutation as Kind, SetCell,
 };
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::read_modify_write_rule::Rule;
-use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_filter::{Chain, Filter};
+use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_filter::{
+    Chain, Filter, Interleave,
+};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::row_range::{EndKey, StartKey};
+use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::value_range::{
+    EndValue, StartValue,
+};
 use googleapis_tonic_google_bigtable_v2::google::bigtable::v2::{
     CheckAndMutateRowRequest, ColumnRange, Mutation, ReadModifyWriteRowRequest,
-    ReadModifyWriteRule, ReadRowsRequest, RowFilter, RowRange, RowSet, TimestampRange,
+    ReadModifyWriteRule, ReadRowsRequest, RowFilter, RowRange, RowSet, TimestampRange, ValueRange,
     column_range,
 };
 use tonic::Request;
@@ -29,6 +35,10 @@ const NEVER: i64 = 253_402_300_800_000_000;
 const NOW: i64 = 1_800_000_000_000_000;
 
 const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What a client knows of the protocol, and its name.
+const FEATURES: &str = "CAEgAQ==";
+const CLIENT: &str = "gl-rust gccl/0.1.0 grpc/tonic";
 
 pub(crate) struct Direct {
     channels: Vec<Channel>,
@@ -67,11 +77,12 @@ impl Direct {
                     ("updated_at", vec![0; 8]),
                     ("version", 1_i64.to_be_bytes().to_vec()),
                     ("create_token", token.as_str().into()),
+                    ("update_token", token.as_str().into()),
                 ];
                 let cells = cells.map(|(column, value)| set("c", column, 0, value));
                 let key = row(format!("direct\0curi{number}\0request"));
-                let absent = chain([column("c", "version"), latest()]);
-                assert!(!self.check(key, absent, vec![], cells.into()).await);
+                let claim = chain([family("c"), latest()]);
+                assert!(!self.check(key, claim, cells.into()).await);
             }
             GetByUri => {
                 let prefix = format!("shared\0c{}\0", nth(number));
@@ -84,24 +95,37 @@ impl Direct {
                     row_keys: vec![],
                     row_ranges: vec![range],
                 };
-                let found = self.read(rows, chain([family("c"), latest()])).await;
+                let claim = chain([family("c"), latest()]);
+                let found = self.read(rows, claim, 0).await;
                 assert!(found > 0);
             }
             Get => {
-                let found = self.get("shared", &nth(number)).await;
+                let record = chain([family("r"), latest(), live()]);
+                let found = self.row("shared", &nth(number), record).await;
                 assert!(found > 0);
             }
             PutIfAbsent => {
                 let key = row(format!("direct\0dnew{number}"));
-                let absent = chain([column("k", "expiry"), latest()]);
-                assert!(!self.check(key, absent, vec![], record()).await);
+                let first = (NOW / 250).to_be_bytes().to_vec();
+                let by_key = chain([column("k", "expiry"), latest(), value(first, None)]);
+                let by_record = chain([column("r", "version"), latest(), live()]);
+                let anything = filter(Filter::Interleave(Interleave {
+                    filters: vec![by_key, by_record],
+                }));
+                assert!(!self.check(key, anything, record()).await);
             }
             Put => {
                 let sk = nth(number);
-                self.get("direct", &sk).await;
+                let columns = "version|etag|expiry|count|guarded_count";
+                let columns = Filter::ColumnQualifierRegexFilter(columns.into());
+                self.row("direct", &sk, chain([filter(columns), latest()]))
+                    .await;
                 let key = row(format!("direct\0d{sk}"));
-                let live = chain([column("r", "etag"), latest(), live()]);
-                self.check(key, live, record(), record()).await;
+                // Another than is there, so what is done is done where it is not.
+                let etag = format!("1-{}", Etag::unique()).into_bytes();
+                let is_etag = value(etag.clone(), Some(etag));
+                let same = chain([column("r", "etag"), latest(), live(), is_etag]);
+                assert!(!self.check(key, same, record()).await);
             }
             Increment => {
                 let add = |column: &'static str, amount| ReadModifyWriteRule {
@@ -131,6 +155,8 @@ impl Direct {
         let headers = request.metadata_mut();
         headers.insert("google-cloud-resource-prefix", self.resource.clone());
         headers.insert("x-goog-request-params", self.parameters.clone());
+        headers.insert("bigtable-features", MetadataValue::from_static(FEATURES));
+        headers.insert("x-goog-api-client", MetadataValue::from_static(CLIENT));
         request.set_timeout(DEADLINE);
         request
     }
@@ -140,21 +166,21 @@ impl Direct {
         BigtableClient::new(self.channels[next % self.channels.len()].clone())
     }
 
-    async fn get(&self, pk: &str, sk: &str) -> usize {
+    async fn row(&self, pk: &str, sk: &str, filter: RowFilter) -> usize {
         let rows = RowSet {
             row_keys: vec![Bytes::from(format!("{pk}\0d{sk}").into_bytes())],
             row_ranges: vec![],
         };
-        self.read(rows, chain([family("r"), latest(), live()]))
-            .await
+        self.read(rows, filter, 1).await
     }
 
     /// How many bytes came.
-    async fn read(&self, rows: RowSet, filter: RowFilter) -> usize {
+    async fn read(&self, rows: RowSet, filter: RowFilter, rows_limit: i64) -> usize {
         let request = ReadRowsRequest {
             table_name: self.table.clone(),
             rows: Some(rows),
             filter: Some(filter),
+            rows_limit,
             ..ReadRowsRequest::default()
         };
         let answer = self.client().read_rows(self.request(request)).await;
@@ -170,19 +196,13 @@ impl Direct {
         bytes
     }
 
-    async fn check(
-        &self,
-        row_key: Bytes,
-        predicate: RowFilter,
-        true_mutations: Vec<Mutation>,
-        false_mutations: Vec<Mutation>,
-    ) -> bool {
+    /// Does it where the predicate does not match; whether it does.
+    async fn check(&self, row_key: Bytes, predicate: RowFilter, mutations: Vec<Mutation>) -> bool {
         let request = CheckAndMutateRowRequest {
             table_name: self.table.clone(),
             row_key,
             predicate_filter: Some(predicate),
-            true_mutations,
-            false_mutations,
+            false_mutations: mutations,
             ..CheckAndMutateRowRequest::default()
         };
         let answer = self
@@ -241,6 +261,13 @@ fn column(family: &str, column: &'static str) -> RowFilter {
             qualifier.clone(),
         )),
         end_qualifier: Some(column_range::EndQualifier::EndQualifierClosed(qualifier)),
+    }))
+}
+
+fn value(first: Vec<u8>, last: Option<Vec<u8>>) -> RowFilter {
+    filter(Filter::ValueRangeFilter(ValueRange {
+        start_value: Some(StartValue::StartValueClosed(first.into())),
+        end_value: last.map(|last| EndValue::EndValueClosed(last.into())),
     }))
 }
 

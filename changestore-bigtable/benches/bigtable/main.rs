@@ -1,6 +1,6 @@
 //! What the store costs beside the same calls of the stubs made directly, and how many requests it makes.
 //!
-//! `cargo bench -p changestore-bigtable`
+//! `cargo bench -p changestore-bigtable [OPERATION...]`
 //!
 //! The server is the emulator of `CHANGESTORE_BIGTABLE_URL`, or one that is started for it. Rounds are short and in turns,
 //! so that what else the machine does meets both alike. Requests are counted by a proxy, in rounds of their own.
@@ -135,17 +135,24 @@ fn main() {
         "\n| | tasks | stubs, per second | store, per second | ratio | requests per operation |"
     );
     println!("|---|---:|---:|---:|---:|---:|");
+    let wanted: Vec<_> = env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
     for (name, operation) in OPERATIONS {
+        if !wanted.is_empty() && !wanted.iter().any(|word| name == word) {
+            continue;
+        }
         for tasks in [1, 32] {
-            let [stubs, store] = measure(&runtime, &contenders, operation, tasks);
+            let measured = measure(&runtime, &contenders, operation, tasks);
             proxy.seen();
             runtime.block_on(all(&counted, operation, tasks, move |done| {
                 done < COUNTED / tasks
             }));
             let requests = number(proxy.seen().len()) / number(COUNTED / tasks * tasks);
             println!(
-                "| `{name}` | {tasks} | {stubs:.0} | {store:.0} | {:.2} | {requests:.2} |",
-                store / stubs
+                "| `{name}` | {tasks} | {:.0} | {:.0} | {:.2} | {requests:.2} |",
+                measured.stubs, measured.store, measured.ratio
             );
         }
     }
@@ -197,13 +204,20 @@ async fn all(
     done
 }
 
-/// Operations per second of both, the medians of the rounds.
+/// Operations per second and their ratio, each the median of the rounds. What the machine does besides drifts from round to
+/// round; the ratio is of two that follow each other.
+struct Measured {
+    stubs: f64,
+    store: f64,
+    ratio: f64,
+}
+
 fn measure(
     runtime: &Runtime,
     contenders: &[Contender; 2],
     operation: Operation,
     tasks: usize,
-) -> [f64; 2] {
+) -> Measured {
     let mut rates = [const { Vec::new() }; 2];
     for round in 0..=ROUNDS {
         for turn in 0..contenders.len() {
@@ -218,10 +232,18 @@ fn measure(
             }
         }
     }
-    rates.map(|mut rates| {
-        rates.sort_by(f64::total_cmp);
-        rates[rates.len() / 2]
-    })
+    let [stubs, store] = rates;
+    let ratios = stubs.iter().zip(&store).map(|(stubs, store)| store / stubs);
+    Measured {
+        ratio: median(ratios.collect()),
+        stubs: median(stubs),
+        store: median(store),
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 fn number(count: usize) -> f64 {
