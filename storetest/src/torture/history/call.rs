@@ -22,6 +22,11 @@ pub(crate) trait Spec: Debug + Clone + Send + Sync + 'static {
     /// when it looked. With a mistake allowed there are also those that the mistake leads to.
     fn after(state: &Self::State, call: &Call<Self>, allowed: Option<Anomaly>) -> Vec<Self::State>;
 
+    /// Whether the call has changed nothing, whatever was stored: its answer says so.
+    ///
+    /// A write that put there what was there already is no such call: a little later it would have changed something.
+    fn has_no_effect(call: &Call<Self>) -> bool;
+
     /// Every mistake that can be told from the others, the likeliest first.
     const MISTAKES: &'static [Anomaly];
 }

@@ -2,7 +2,7 @@
 //!
 //! The algorithm is Wing's and Gong's with Lowe's memory: go through the orders that keep what was over before
 //! something else began, the longest first, and never look at the same state with the same calls behind it twice. Calls
-//! that change nothing are taken as soon as they fit: there is no later time at which they would fit and not now.
+//! that cannot change anything are taken as soon as they fit: there is no later time at which they would fit and not now.
 //! Calls of unknown outcome, and mistakes where one kind is allowed, are taken where nothing else fits, and as few of
 //! them as possible.
 //! A key that is looked at alone needs no other key's calls, which keeps the histories short.
@@ -145,21 +145,19 @@ impl<S: Spec> Search<'_, S> {
         })
     }
 
-    /// Takes every call that fits and changes nothing; returns those that could be next.
+    /// Takes every call that fits and can change nothing; returns those that could be next.
     fn take_what_changes_nothing(&mut self, place: &mut Place<S::State>) -> Vec<usize> {
         loop {
             let next = self.could_be_next(place);
             let fits = next.iter().copied().find(|call| {
                 let call = &self.calls[*call];
-                let is_same =
-                    |after: Vec<S::State>| after.iter().all(|state| *state == place.state);
-                let right = S::after(&place.state, call, None);
-                call.returned != NEVER
-                    && !right.is_empty()
-                    && is_same(right)
+                S::has_no_effect(call)
+                    && !S::after(&place.state, call, None).is_empty()
                     // A mistake might change something.
                     && (self.allowed.is_none()
-                        || is_same(S::after(&place.state, call, self.allowed)))
+                        || S::after(&place.state, call, self.allowed)
+                            .iter()
+                            .all(|state| *state == place.state))
             });
             match fits {
                 Some(call) => self.take(place, call),

@@ -118,6 +118,21 @@ fn increments_count_once() {
     assert_eq!(anomalies(&twice)[0], Anomaly::DoubleIncrement);
 }
 
+/// What changes nothing where it fits first may be what a later call needs.
+#[test]
+fn a_write_of_what_is_there_may_come_later() {
+    let at = |millis| Some(Timestamp::from_millis(millis).unwrap());
+    let prolong = |delta, expire_at| Action::Increment { delta, expire_at };
+    let calls = [
+        call((0, 1), prolong(5, at(8)), Answer::Counted(5)),
+        call((2, 11), prolong(0, at(8)), Answer::Counted(5)),
+        call((3, 4), prolong(0, at(30)), Answer::Counted(5)),
+        // By now the counter has expired: the first to prolong it was the last.
+        call((9, 10), put(1, If::Absent), stored(1)),
+    ];
+    assert!(anomalies(&calls).is_empty());
+}
+
 #[test]
 fn an_acknowledged_write_is_there() {
     let calls = [

@@ -64,6 +64,10 @@ impl Spec for Claim {
         Anomaly::SwallowedFailure,
     ];
 
+    fn has_no_effect(call: &Call<Self>) -> bool {
+        !matches!(call.answer, None | Some(Answer::Created | Answer::Updated))
+    }
+
     fn after(state: &State, call: &Call<Self>, allowed: Option<Anomaly>) -> Vec<State> {
         let (answer, next) = judge(*state, call.action);
         let Some(told) = call.answer else {

@@ -90,6 +90,18 @@ impl Spec for Document {
         Anomaly::ReusedVersion,
     ];
 
+    fn has_no_effect(call: &Call<Self>) -> bool {
+        match call.answer {
+            None | Some(Answer::Stored { .. } | Answer::Deleted) => false,
+            // Where nothing was, one of nothing would have begun a counter at 0.
+            Some(Answer::Counted(value)) => matches!(
+                call.action,
+                Action::Increment { delta: 0, expire_at: None } if value != 0
+            ),
+            Some(_) => true,
+        }
+    }
+
     fn after(state: &Slot, call: &Call<Self>, allowed: Option<Anomaly>) -> Vec<Slot> {
         let mut after = Vec::new();
         let mut add = |slot| {
