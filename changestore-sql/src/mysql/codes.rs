@@ -22,6 +22,11 @@ fn number(error: &dyn DatabaseError) -> Option<u16> {
     Some(error.number())
 }
 
+/// Whether a sum has more than 64 bits.
+pub(super) fn is_out_of_range(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(number) == Some(1690)
+}
+
 fn meaning(error: &dyn DatabaseError) -> Meaning {
     let Some(number) = number(error) else {
         return Meaning::plain(ErrorKind::Other);

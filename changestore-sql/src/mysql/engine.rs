@@ -84,11 +84,19 @@ impl Engine for MySqlEngine {
                 etag,
             } => {
                 let now = now.as_millis();
-                let reply = record_values(query(sql.put.clone()), record, etag)
+                let replaces = *condition == Condition::None;
+                if replaces {
+                    let put = record_values(query(sql.put_over.clone()), record, etag).bind(now);
+                    match put.execute(&mut *connection).await {
+                        Err(error) if codes::is_out_of_range(&error) => {}
+                        put => return Ok(effect::of_put(&put?)),
+                    }
+                }
+                let put = record_values(query(sql.put.clone()), record, etag)
                     .bind(now)
-                    .bind(*condition == Condition::None)
+                    .bind(replaces)
                     .bind(now);
-                Ok(effect::of_put(&reply.execute(connection).await?))
+                Ok(effect::of_put(&put.execute(connection).await?))
             }
             Write::Put {
                 record,

@@ -83,6 +83,22 @@ macro_rules! refused_by {
     };
 }
 
+/// A put without a condition, for what is nearly always there: nothing, something expired, or a record. The engines prepare each
+/// expression anew for every execution, so there are few. What is none of these gets a version that has no successor, which
+/// the engines refuse as an error, before anything is assigned; [`PUT`] then says what it is.
+const PUT_OVER: &str = "\
+INSERT INTO changestore_documents (pk, sk, expire_at, etag, data, version)
+VALUES (?, ?, ?, ?, ?, 1)
+ON DUPLICATE KEY UPDATE
+    version = LAST_INSERT_ID(IF(
+        expire_at <= ?,
+        1,
+        IF(counter IS NULL AND version >= 1, version, 9223372036854775807) + 1)),
+    expire_at = VALUES(expire_at),
+    etag = VALUES(etag),
+    counter = NULL,
+    data = VALUES(data)";
+
 /// A put that may find nothing. What is expired is replaced in any case, a live record if the
 /// parameter in front of `AND counter IS NULL` says so.
 const PUT: &str = concat!(
@@ -238,6 +254,7 @@ pub(super) struct Statements {
     pub(super) get_by_uri: SqlStr,
     pub(super) update_metadata: SqlStr,
     pub(super) get: SqlStr,
+    pub(super) put_over: SqlStr,
     pub(super) put: SqlStr,
     pub(super) replace: SqlStr,
     pub(super) delete: SqlStr,
@@ -272,6 +289,7 @@ impl Statements {
             get_by_uri: sql(GET_BY_URI),
             update_metadata: sql(UPDATE_METADATA),
             get: sql(GET),
+            put_over: sql(PUT_OVER),
             put: sql(PUT),
             replace: sql(REPLACE),
             delete: sql(DELETE),
