@@ -2,8 +2,11 @@
 
 use std::future::{Future, poll_fn};
 use std::task::Poll;
+use std::time::Duration;
 
 use futures::StreamExt;
+use futures::future::join_all;
+use tokio::time::sleep;
 
 /// How many calls are under way at once: they wait for each other's connections and locks, which
 /// makes more await points to be dropped at.
@@ -11,6 +14,10 @@ const WIDTH: usize = 16;
 
 /// A future that has not ended after so many polls is no call to a store but a retry loop.
 pub(crate) const MOST_POLLS: usize = 8;
+
+/// Longer than a store trusts a connection that it does not use. What it asks the server then, the dropped calls
+/// have not asked for.
+const PAUSE: Duration = Duration::from_secs(3);
 
 /// Where a future is dropped.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +40,19 @@ where
     futures::stream::iter(points.enumerate())
         .for_each_concurrent(WIDTH, |(round, point)| body(round, point))
         .await;
+}
+
+/// Uses as many connections as a store will open, and leaves them alone for a while. Then calls are dropped at all points.
+pub(crate) async fn rounds_after_a_pause<F, D>(
+    call: impl Fn() -> F,
+    dropped: impl Fn(CancelPoint) -> D,
+) where
+    F: Future<Output = ()>,
+    D: Future<Output = ()>,
+{
+    join_all((0..WIDTH).map(|_| call())).await;
+    sleep(PAUSE).await;
+    rounds(2 * MOST_POLLS, |_, point| dropped(point)).await;
 }
 
 /// Polls a future up to the point and drops it there; its output if it ended before.

@@ -120,6 +120,9 @@ impl<DB: Database> Line<DB> {
         if !self.is_doubtful && !self.is_idle_for(TRUSTED_FOR) {
             return true;
         }
+        // Until the answer is there: a caller may go away in the middle of this, too, and the driver would take the answer
+        // for that of the next statement.
+        self.is_doubtful = true;
         let limit = deadline.min(Instant::now() + ANSWER);
         let ping = Box::pin(self.held.connection().ping());
         let is_alive = matches!(self.alarm.limit(limit, ping).await, Some(Ok(())));

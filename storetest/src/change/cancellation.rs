@@ -6,7 +6,7 @@
 use changestore_core::{ChangeRecord, ChangeStore, ChangeStoreExt, CreateOutcome, MetadataUpdate};
 
 use super::claims::{at, claim, create, json, key, numbered, stored, update, updated, version};
-use crate::cancel::{drop_at, rounds};
+use crate::cancel::{drop_at, rounds, rounds_after_a_pause};
 use crate::harness::Fixture;
 
 const ROUNDS: usize = 320;
@@ -83,4 +83,36 @@ pub(super) async fn after_dropped_reads_the_store_goes_on(fixture: &Fixture<dyn 
         .update_metadata(&first.key, update(1, 2))
         .await
         .unwrap();
+}
+
+/// A store may ask the server something of its own before a call, such as whether a connection is still there. If the call
+/// is dropped then, no other is told the answer.
+pub(super) async fn calls_dropped_after_a_pause_answer_no_others(
+    fixture: &Fixture<dyn ChangeStore>,
+) {
+    let store = &*fixture.store;
+    let first = claim("queue", "uri", "request");
+    create(store, &first).await;
+    let is_found = async || {
+        let found = store.get_by_uri("queue", "uri").await.unwrap();
+        assert_eq!(found, std::slice::from_ref(&first));
+    };
+    rounds_after_a_pause(is_found, async |point| {
+        drop_at(point, store.get_by_uri("queue", "uri")).await;
+    })
+    .await;
+    rounds(ROUNDS / 4, async |round, _| {
+        let new = numbered(key("queue", &format!("uri {round}"), "request"), round);
+        let outcomes = [
+            store.create(new.clone()).await.unwrap(),
+            store.create(new.clone()).await.unwrap(),
+        ];
+        assert_eq!(
+            outcomes,
+            [CreateOutcome::Created, CreateOutcome::AlreadyThere]
+        );
+        assert_eq!(stored(store, &new.key).await, new);
+        is_found().await;
+    })
+    .await;
 }

@@ -96,6 +96,7 @@ macro_rules! __change_cases {
                     a_dropped_create_is_whole_or_absent,
                     a_dropped_update_is_whole_or_absent,
                     after_dropped_reads_the_store_goes_on,
+                    calls_dropped_after_a_pause_answer_no_others,
                 }
                 errors {
                     they_name_backend_operation_and_key,

@@ -7,7 +7,7 @@ use changestore_core::{Condition, DocumentStore, DocumentStoreExt, QueryOptions}
 use futures::TryStreamExt;
 
 use super::records::{PK, in_millis, is_absent, is_stored, key, put, record, version};
-use crate::cancel::{drop_at, rounds};
+use crate::cancel::{drop_at, rounds, rounds_after_a_pause};
 use crate::harness::Fixture;
 
 const ROUNDS: usize = 320;
@@ -143,4 +143,29 @@ pub(super) async fn after_dropped_reads_the_store_goes_on(fixture: &Fixture<dyn 
     is_stored(store, &next).await;
     store.delete(&next.key, Condition::None).await.unwrap();
     is_absent(store, &next.key).await;
+}
+
+/// A store may ask the server something of its own before a call, such as whether a connection is still there. If the call
+/// is dropped then, no other is told the answer.
+pub(super) async fn calls_dropped_after_a_pause_answer_no_others(
+    fixture: &Fixture<dyn DocumentStore>,
+) {
+    let store = &*fixture.store;
+    let first = put(store, record("first", "")).await;
+    let is_found = async || is_stored(store, &first).await;
+    rounds_after_a_pause(is_found, async |point| {
+        drop_at(point, store.get(&first.key)).await;
+    })
+    .await;
+    rounds(ROUNDS / 4, async |round, _| {
+        let new = record(&format!("new {round}"), "new");
+        let put = store.put(new.clone(), Condition::IfAbsent).await.unwrap();
+        is_stored(store, &put).await;
+        let again = store.put(new, Condition::IfAbsent).await;
+        assert!(again.unwrap_err().is_condition_failed());
+        is_found().await;
+        store.delete(&put.key, Condition::None).await.unwrap();
+        is_absent(store, &put.key).await;
+    })
+    .await;
 }

@@ -201,6 +201,7 @@ macro_rules! __document_cases {
                     a_dropped_delete_has_happened_or_not,
                     a_dropped_increment_counts_at_most_once,
                     after_dropped_reads_the_store_goes_on,
+                    calls_dropped_after_a_pause_answer_no_others,
                 }
                 errors {
                     they_name_backend_operation_and_key,
