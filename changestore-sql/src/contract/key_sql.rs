@@ -4,7 +4,8 @@
 //! Each column is given by what stands for it where the expression is used, such as `NEW."id"`.
 
 use super::identifiers::quoted;
-use super::table_info::{Key, Types};
+use super::table_info::Key;
+use super::types::Types;
 
 /// A key's columns, each after the qualifier, such as `NEW`.
 pub(super) fn columns(key: &Key, qualifier: &str) -> Vec<String> {

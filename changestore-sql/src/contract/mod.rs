@@ -30,6 +30,7 @@ mod table_info;
 mod torn;
 mod tracked;
 mod triggers;
+mod types;
 mod value;
 
 // The reader's side.

@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use super::failure::failed;
 use super::identifiers::{PREFIX, quoted};
 use super::key_sql::element;
-use super::table_info::Types;
+use super::types::Types;
 
 /// `{e.k1}` stands for the JSON form of `e.k1`.
 static SQL: LazyLock<String> = LazyLock::new(|| {

@@ -159,9 +159,11 @@ impl<'a> Replaced<'a> {
             if part.column.generated {
                 return String::new();
             }
-            let name = quoted(&part.column.name);
-            if !names.contains(&name) {
-                names.push(name);
+            for name in self.table.names_of(&part.column) {
+                let name = quoted(name);
+                if !names.contains(&name) {
+                    names.push(name);
+                }
             }
         }
         format!(" OF {}", names.join(", "))

@@ -7,6 +7,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::failure::failed;
 use super::identifiers::ROWID_NAMES;
 use super::null_default::NullDefault;
+use super::types::Types;
 
 /// What is found under a table's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,82 +17,6 @@ pub(super) enum Kind {
     Virtual,
     /// Where a virtual table keeps its data.
     Shadow,
-}
-
-/// Which types of values a column can hold.
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is a storage class of SQLite's"
-)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Types {
-    pub(super) integer: bool,
-    pub(super) real: bool,
-    pub(super) text: bool,
-    pub(super) blob: bool,
-    /// A REAL that is a whole number becomes an INTEGER, unless that is the least of all.
-    pub(super) prefers_integer: bool,
-}
-
-impl Types {
-    const INTEGER: Self = Self {
-        integer: true,
-        real: false,
-        text: false,
-        blob: false,
-        prefers_integer: true,
-    };
-    pub(super) const ANY: Self = Self {
-        integer: true,
-        real: true,
-        text: true,
-        blob: true,
-        prefers_integer: false,
-    };
-
-    /// By SQLite's rules of column affinity and of STRICT tables.
-    fn of(declared: &str, strict: bool) -> Self {
-        let declared = declared.to_ascii_uppercase();
-        let has = |part: &str| declared.contains(part);
-        let only = Self {
-            integer: false,
-            real: false,
-            text: false,
-            blob: false,
-            prefers_integer: false,
-        };
-        if strict {
-            return match &*declared {
-                "INT" | "INTEGER" => Self::INTEGER,
-                "REAL" => Self { real: true, ..only },
-                "TEXT" => Self { text: true, ..only },
-                "BLOB" => Self { blob: true, ..only },
-                _ => Self::ANY,
-            };
-        }
-        let prefers_integer = Self {
-            prefers_integer: true,
-            ..Self::ANY
-        };
-        if has("INT") {
-            prefers_integer
-        } else if has("CHAR") || has("CLOB") || has("TEXT") {
-            Self {
-                text: true,
-                blob: true,
-                ..only
-            }
-        } else if has("BLOB") || declared.is_empty() {
-            Self::ANY
-        } else if has("REAL") || has("FLOA") || has("DOUB") {
-            Self {
-                integer: false,
-                ..Self::ANY
-            }
-        } else {
-            prefers_integer
-        }
-    }
 }
 
 /// A column.
@@ -146,7 +71,8 @@ impl Key {
     }
 }
 
-/// A unique index other than an exact primary key: through it REPLACE deletes other rows.
+/// A unique index other than an exact primary key: through it REPLACE deletes other rows. So it does through the row id, where
+/// that is not the key.
 #[derive(Debug, Clone)]
 pub(super) struct UniqueIndex {
     pub(super) name: String,
@@ -213,7 +139,7 @@ impl TableInfo {
             _ => rowid_names.first().map(|&name| name.to_owned()),
         };
         let exact_key = key.as_ref().is_none_or(|key| !key.merges());
-        let unique = indexes
+        let mut unique: Vec<_> = indexes
             .into_iter()
             .filter(|index| !(index.primary && exact_key))
             .map(|index| UniqueIndex {
@@ -221,6 +147,15 @@ impl TableInfo {
                 parts: index.parts,
             })
             .collect();
+        // The table itself, which is in the order of its row ids.
+        if let (Some(key), Some(rowid)) = (&key, &rowid)
+            && !key.is_rowid
+        {
+            unique.push(UniqueIndex {
+                name: rowid.clone(),
+                parts: Some(vec![row_id(rowid)]),
+            });
+        }
         Ok(Some(Self {
             name,
             kind,
@@ -230,6 +165,15 @@ impl TableInfo {
             rowid_names,
             has_null_defaults,
         }))
+    }
+
+    /// The names under which a statement can set a column: the row id has several.
+    pub(super) fn names_of<'a>(&'a self, column: &'a Column) -> impl Iterator<Item = &'a str> {
+        let name = &*column.name;
+        let is_rowid = self.rowid.as_deref() == Some(name);
+        let others = self.rowid_names.iter().copied();
+        let others = others.filter(move |other| is_rowid && *other != name);
+        [name].into_iter().chain(others)
     }
 }
 
@@ -321,6 +265,22 @@ async fn indexes(
     Ok(indexes)
 }
 
+/// The row id, as a column of this name.
+fn row_id(name: &str) -> Part {
+    Part {
+        column: Column {
+            name: name.to_owned(),
+            types: Types::INTEGER,
+            generated: false,
+            null_default: NullDefault::None,
+            not_null: true,
+            declared: "INTEGER".to_owned(),
+            key_place: 1,
+        },
+        collation: "BINARY".to_owned(),
+    }
+}
+
 fn key(
     columns: &[Column],
     indexes: &[Index],
@@ -333,28 +293,16 @@ fn key(
         .collect();
     declared.sort_by_key(|column| column.key_place);
     let index = indexes.iter().find(|index| index.primary);
-    let integer = |name: &str| Part {
-        column: Column {
-            name: name.to_owned(),
-            types: Types::INTEGER,
-            generated: false,
-            null_default: NullDefault::None,
-            not_null: true,
-            declared: "INTEGER".to_owned(),
-            key_place: 1,
-        },
-        collation: "BINARY".to_owned(),
-    };
     match (&*declared, index) {
         ([], _) => rowid.map(|rowid| Key {
-            parts: vec![integer(rowid)],
+            parts: vec![row_id(rowid)],
             is_rowid: true,
             nullable: None,
         }),
         // The row id under another name, without an index of its own.
         ([column], None) if !without_rowid && column.declared.eq_ignore_ascii_case("INTEGER") => {
             Some(Key {
-                parts: vec![integer(&column.name)],
+                parts: vec![row_id(&column.name)],
                 is_rowid: true,
                 nullable: None,
             })

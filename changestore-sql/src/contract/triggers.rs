@@ -98,16 +98,11 @@ fn rows(table: &TableInfo, key: &Key, id: i64) -> TableTriggers {
 
 /// All names under which an update can set the key.
 fn key_names(table: &TableInfo, key: &Key) -> String {
-    let mut names = key.names();
-    if key.is_rowid {
-        names.extend(
-            table
-                .rowid_names
-                .iter()
-                .filter(|name| *name != &key.parts[0].column.name),
-        );
-    }
-    let names: Vec<_> = names.into_iter().map(quoted).collect();
+    let columns = key.parts.iter().map(|part| &part.column);
+    let names: Vec<_> = columns
+        .flat_map(|column| table.names_of(column))
+        .map(quoted)
+        .collect();
     names.join(", ")
 }
 

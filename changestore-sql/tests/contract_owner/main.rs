@@ -12,4 +12,5 @@ mod names;
 mod nested;
 mod refusals;
 mod replace;
+mod replace_row_id;
 mod retention;

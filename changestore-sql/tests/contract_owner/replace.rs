@@ -13,7 +13,14 @@ pub(crate) fn sorted(archive: &Archive, seq: i64) -> Vec<String> {
 }
 
 /// Schema, statements before, statement, entries.
-const CASES: &[(&str, &str, &str, &[&str])] = &[
+pub(crate) type Case = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
+
+const CASES: &[Case] = &[
     (
         "CREATE TABLE t(k INTEGER PRIMARY KEY, u UNIQUE)",
         "INSERT INTO t VALUES (1, 'a'), (2, 'b')",
@@ -163,7 +170,11 @@ const CASES: &[(&str, &str, &str, &[&str])] = &[
 
 #[tokio::test]
 async fn each_deleted_row_is_journaled_once() {
-    for (create, before, statement, expected) in CASES {
+    are_journaled_once(CASES).await;
+}
+
+pub(crate) async fn are_journaled_once(cases: &[Case]) {
+    for (create, before, statement, expected) in cases {
         for recursive in ["OFF", "ON"] {
             let archive = Archive::tracking(create, &["t"]).await;
             archive.run(&format!(
