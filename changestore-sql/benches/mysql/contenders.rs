@@ -67,6 +67,18 @@ pub(crate) enum Operation {
     Put,
 }
 
+impl Operation {
+    pub(crate) const ALL: [Self; 3] = [Self::Create, Self::Get, Self::Put];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Get => "get",
+            Self::Put => "put",
+        }
+    }
+}
+
 /// What a task works with.
 pub(crate) enum Contender {
     MySqlAsync {

@@ -1,9 +1,9 @@
 //! What the store costs beside the plain statement on a connection, on MySQL and MariaDB.
 //!
-//! `cargo bench -p changestore-sql --features mysql --bench mysql [-- speed | size]`
+//! `cargo bench -p changestore-sql --features mysql --bench mysql [-- OPERATION... | size]`
 //!
-//! The server is that of `CHANGESTORE_MYSQL_URL`, or one that is started for it, with a cache of 8 GiB. `speed` compares operations per
-//! second; `size` compares reads out of ten thousand rows with reads out of ten million, which it loads
+//! The server is that of `CHANGESTORE_MYSQL_URL`, or one that is started for it, with a cache of 8 GiB. Operations (`create`, `get`, `put`; all, if
+//! nothing is named) are compared by how many are done per second; `size` compares reads out of ten thousand rows with reads out of ten million, which it loads
 //! first (about 4 GB and some minutes; `ROWS=1000000` loads fewer).
 
 mod contenders;
@@ -15,6 +15,8 @@ use std::env;
 use sqlx::mysql::MySqlConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 use tokio::runtime::{Builder, Runtime};
+
+use contenders::Operation;
 
 /// All of the ten million rows: `size` compares searches, not disks. By default it is 128 MiB.
 const CACHE: (&str, &str) = ("innodb_buffer_pool_size", "8G");
@@ -37,8 +39,12 @@ fn main() {
     let version = runtime.block_on(create(&url, &database));
     println!("{version}");
     let own = in_database(&url, &database);
-    if wanted.is_empty() || is_wanted("speed") {
-        speed::compare(&runtime, &own);
+    let operations: Vec<Operation> = Operation::ALL
+        .into_iter()
+        .filter(|operation| wanted.is_empty() || is_wanted(operation.name()))
+        .collect();
+    if !operations.is_empty() {
+        speed::compare(&runtime, &own, &operations);
     }
     if is_wanted("size") {
         size::compare(&runtime, &own);

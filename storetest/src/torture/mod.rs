@@ -26,6 +26,7 @@ mod rounds;
 mod run;
 mod settings;
 mod tally;
+mod tries;
 
 pub use anomaly::{Anomaly, Violation};
 pub use settings::Settings;

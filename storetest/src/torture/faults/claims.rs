@@ -8,7 +8,7 @@ use futures::future::join_all;
 use super::{Fault, Share, Site, bounded};
 use crate::torture::history::claims::{Client, Shared};
 use crate::torture::history::journal::Journal;
-use crate::torture::history::sickness;
+use crate::torture::tries::sickness;
 use crate::torture::{Anomaly, Tally};
 
 /// A call under a fault, with what is at its key before.

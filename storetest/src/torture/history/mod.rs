@@ -18,14 +18,12 @@ mod tests;
 
 use std::future::Future;
 
-use changestore_core::{Error, Result};
 use fastrand::Rng;
 use futures::future::join_all;
 
 use super::rounds::rounds;
 use super::{Settings, Tally};
 use crate::Harness;
-use journal::is_an_answer;
 
 /// How many clients there are, and how much each does.
 #[derive(Debug, Clone, Copy)]
@@ -42,23 +40,6 @@ const CROWD: Shape = Shape {
     calls: 12,
     may_fail: false,
 };
-
-/// With so many calls a store must be well again when what was in its way is gone. One is enough but where a machine is
-/// so slow that connecting alone takes longer than a call may; a connection that stays broken has used them up before
-/// anybody's keep-alive notices.
-pub(crate) const TRIES: usize = 4;
-
-/// Why a call fails again and again, if it is not for the contract's reasons.
-pub(crate) async fn sickness<T>(mut call: impl AsyncFnMut() -> Result<T>) -> Option<Error> {
-    let mut sickness = None;
-    for _ in 0..TRIES {
-        sickness = call().await.err().filter(|error| !is_an_answer(error));
-        if sickness.is_none() {
-            break;
-        }
-    }
-    sickness
-}
 
 /// Concurrent histories of records and counters.
 pub fn check_documents(harness: &dyn Harness, settings: Settings) -> Tally {
@@ -93,6 +74,6 @@ where
         .map(|number| tokio::spawn(client(number, random.fork())))
         .collect();
     let ended = join_all(running).await;
-    let panics = ended.into_iter().filter_map(std::result::Result::err);
+    let panics = ended.into_iter().filter_map(Result::err);
     panics.map(|error| error.to_string()).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use changestore_core::{
     ChangeKey, ChangeRecord, ChangeStore, Clock as _, Condition, DocumentStore, Etag, Key,
@@ -19,8 +19,8 @@ use super::worlds::Worlds;
 use crate::cancel::drop_at;
 use crate::torture::Anomaly;
 use crate::torture::faults::{Proxy, bounded};
-use crate::torture::history::TRIES;
 use crate::torture::run::panic_text;
+use crate::torture::tries::Tries;
 
 /// The stores of a harness, on one clock.
 #[derive(Debug)]
@@ -143,16 +143,14 @@ impl Run<'_> {
         // A fault, of another program's even, leaves broken connections that are met later. Without a network nothing can
         // have been in a call's way.
         let may_be_broken = self.stores.proxies.is_some();
-        let tries = match failure {
-            None if may_be_broken => TRIES,
-            _ => 1,
-        };
+        let mut tries = Tries::default();
         let different = |anomaly, shown| Difference {
             anomaly,
             shown: format!("{place}: {shown}"),
         };
         let may_fail = failure.is_some() && may_be_broken;
-        for left in (0..tries).rev() {
+        loop {
+            let begun = Instant::now();
             let call = Call {
                 number: self.calls,
                 now: self.stores.clock.now(),
@@ -172,16 +170,24 @@ impl Run<'_> {
                     if error.outcome() == Outcome::Unknown {
                         self.worlds.are_not_told(&call);
                     }
-                    if !may_fail && left == 0 {
-                        return Err(different(Anomaly::Unhealthy, format!("{error:?}")));
+                    let is_tried_again =
+                        failure.is_none() && may_be_broken && tries.has_another(begun);
+                    if !is_tried_again {
+                        return if may_fail {
+                            Ok(())
+                        } else {
+                            Err(different(Anomaly::Unhealthy, format!("{error:?}")))
+                        };
                     }
                 }
-                Ended::Dropped => self.worlds.are_not_told(&call),
+                Ended::Dropped => {
+                    self.worlds.are_not_told(&call);
+                    return Ok(());
+                }
                 Ended::Never => return Err(different(Anomaly::Unbounded, String::new())),
                 Ended::Panicked(text) => return Err(different(Anomaly::Panic, text)),
             }
         }
-        Ok(())
     }
 
     async fn end(&mut self, call: &Call, failure: Option<Failure>) -> Ended {

@@ -11,8 +11,9 @@ use fastrand::Rng;
 pub(crate) use client::{Client, Shared};
 
 use super::journal::Journal;
-use super::{Shape, clients, sickness};
+use super::{Shape, clients};
 use crate::texts::CONFUSABLE;
+use crate::torture::tries::sickness;
 use crate::torture::{Anomaly, Tally};
 
 /// One history: clients that draw their calls, then, with the network calm, a look at what is left, then the judgement.

@@ -15,8 +15,9 @@ pub(crate) use spec::If;
 pub(crate) use spec::{Action, Answer, Document};
 
 use super::journal::Journal;
-use super::{Shape, clients, sickness};
+use super::{Shape, clients};
 use crate::texts::CONFUSABLE;
+use crate::torture::tries::sickness;
 use crate::torture::{Anomaly, Tally};
 
 /// One history: clients that draw their calls, then, with the network calm, a look at what is left, then the judgement.
