@@ -210,16 +210,18 @@ async fn direct(client: &Client, table: &str, operation: Operation, number: usiz
                      REMOVE #expire_at, #ttl",
                 )
                 .condition_expression(
-                    "attribute_not_exists(#pk) OR (attribute_exists(#version) AND \
-                     (attribute_not_exists(#expire_at) OR #expire_at > :now) AND #version < :greatest)",
+                    "attribute_not_exists(#pk) OR (attribute_exists(#version) AND attribute_not_exists(#value) \
+                     AND (attribute_not_exists(#expire_at) OR #expire_at > :now) \
+                     AND #version BETWEEN :one AND :greatest)",
                 )
+                .expression_attribute_names("#value", "value")
                 .expression_attribute_names("#version", "version")
                 .expression_attribute_names("#etag", "etag")
                 .expression_attribute_names("#data", "data")
                 .expression_attribute_names("#ttl", "ttl")
                 .expression_attribute_values(":zero", N("0".to_owned()))
                 .expression_attribute_values(":one", N("1".to_owned()))
-                .expression_attribute_values(":greatest", N(i64::MAX.to_string()))
+                .expression_attribute_values(":greatest", N((i64::MAX - 1).to_string()))
                 .expression_attribute_values(":etag", token())
                 .expression_attribute_values(":data", B(Blob::new(DATA)))
                 .send()

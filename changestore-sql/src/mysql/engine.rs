@@ -3,8 +3,8 @@
 
 use changestore_core::{ChangeRecord, Condition, Etag, Key, NewRecord, QueryPlan, Timestamp};
 use sqlx::mysql::{MySql, MySqlArguments, MySqlConnection};
-use sqlx::query;
 use sqlx::query::Query;
+use sqlx::{Row as _, query};
 
 use super::codes::{self, MYSQL};
 use super::rows::{self, Stored};
@@ -195,10 +195,16 @@ impl Engine for MySqlEngine {
         now: Timestamp,
     ) -> Result<Option<RecordRow>, sqlx::Error> {
         let found = at(query(self.statements.get.clone()), key)
-            .bind(now.as_millis())
             .fetch_all(connection)
             .await?;
-        found.first().map(|row| rows::record(row, 0)).transpose()
+        let Some(row) = found.first() else {
+            return Ok(None);
+        };
+        let expire_at: Option<i64> = row.try_get(2)?;
+        if expire_at.is_some_and(|at| at <= now.as_millis()) {
+            return Ok(None);
+        }
+        rows::record(row, 0).map(Some)
     }
 
     async fn page(
