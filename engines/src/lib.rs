@@ -33,5 +33,5 @@ mod user;
 
 pub use error::{Error, Result};
 pub use install::{Install, install_missing};
-pub use program::check as check_program;
+pub use program::{check as check_program, find as find_program};
 pub use server::Server;

@@ -18,7 +18,10 @@ pub fn check(name: &str, install: Install) -> Result<()> {
 }
 
 /// A program of one of these names, in these folders, on `PATH` or among the system's.
-pub(crate) fn find(names: &[&str], folders: &[PathBuf], install: Install) -> Result<PathBuf> {
+///
+/// # Errors
+/// [`Error::Missing`], with how it is installed.
+pub fn find(names: &[&str], folders: &[PathBuf], install: Install) -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path);
     let folders: Vec<_> = folders

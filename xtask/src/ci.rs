@@ -8,14 +8,14 @@ use cargo_metadata::Target;
 use crate::backends::{BACKENDS, Row};
 use crate::engine::{self, Fleet};
 use crate::process::{self, cargo};
-use crate::{conformance, tidy, tools};
+use crate::{conformance, deny, tidy, tools};
 
 /// The example of a vendor crate, which is a workspace of its own.
 const VENDOR: &str = "examples/vendor-redb/Cargo.toml";
 
-/// How long each fuzz target runs: there are nine, and a minute is enough for all.
+/// How long each fuzz target runs: there are ten, and a minute is enough for all.
 const FUZZ_TIME_VARIABLE: &str = "BOLERO_RANDOM_TEST_TIME_MS";
-const FUZZ_TIME_MILLIS: &str = "7000";
+const FUZZ_TIME_MILLIS: &str = "6000";
 
 /// The workspaces beside ours.
 pub(crate) const OTHER_WORKSPACES: [&str; 2] = [VENDOR, engine::DOCKER_MANIFEST];
@@ -35,6 +35,7 @@ pub(crate) fn run(options: &engine::Options) -> Result<()> {
         process::run(cargo(["fmt", "--check", "--manifest-path"]).arg(manifest))?;
     }
     tidy::run(&tidy::Arguments::default())?;
+    deny::run(&deny::Arguments::default())?;
 
     let deny_warnings = ["--", "--deny", "warnings"];
     process::run(

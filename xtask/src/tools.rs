@@ -3,6 +3,8 @@
 use anyhow::Result;
 use engines::Install;
 
+use crate::deny;
+
 /// They write to the same databases as we do.
 const PROGRAMS: [(&str, Install); 2] = [
     ("python3", Install::packages(&["python3"])),
@@ -15,6 +17,7 @@ pub(crate) fn check(install: bool) -> Result<()> {
         for (name, install) in PROGRAMS {
             engines::check_program(name, install)?;
         }
+        deny::check()?;
         // It stands between a client and its server.
         engines::pgbouncer::check()
     };

@@ -82,4 +82,47 @@ mod tests {
             assert!(reason.starts_with(expected), "{text}: {reason}");
         }
     }
+
+    /// A file of anything is a plan, or is refused with a line and a reason, as the library has it.
+    #[test]
+    fn files() {
+        const MADE_OF: &[&str] = &[
+            "retention = ",
+            "5000",
+            "\n",
+            "[tables]\n",
+            "[families]\n",
+            "t",
+            " = ",
+            "\"rows\"",
+            "[",
+            "]",
+            ",",
+            ".",
+            "\"\"\"",
+            "'",
+            "#",
+            "é",
+            "\u{1f980}",
+            "\r",
+            "\\u00e9",
+        ];
+        bolero::check!().for_each(|bytes| {
+            // Of a byte's upper half what such files are made of, of its lower half the character.
+            let piece = |byte: &u8| match byte.checked_sub(128) {
+                None => char::from(*byte).to_string(),
+                Some(number) => MADE_OF[usize::from(number) % MADE_OF.len()].to_owned(),
+            };
+            let text: String = bytes.iter().map(piece).collect();
+            let parsed = parse(&text);
+            assert_eq!(
+                parsed.is_ok(),
+                ContractPlan::from_toml(&text).is_ok(),
+                "{text:?}"
+            );
+            if let Err(reason) = parsed {
+                assert!(reason.starts_with("line "), "{text:?}: {reason}");
+            }
+        });
+    }
 }
