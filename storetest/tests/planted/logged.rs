@@ -28,10 +28,13 @@ impl Logged {
     async fn open(folder: &Path, flushes: bool) -> Self {
         let path = folder.join("log");
         let store = MemStore::new();
-        for line in fs::read_to_string(&path).unwrap_or_default().lines() {
-            // The last may be half there.
+        let written = fs::read(&path).unwrap_or_default();
+        // The last line may be half there, and what is in it look like a whole one.
+        let whole = written.iter().rposition(|byte| *byte == b'\n');
+        let whole = &written[..whole.map_or(0, |end| end + 1)];
+        for line in str::from_utf8(whole).unwrap().lines() {
             let [kind, first, second, third] = *line.split(' ').collect::<Vec<_>>() else {
-                continue;
+                panic!("no line of ours: {line:?}");
             };
             match kind {
                 "claim" => {
@@ -51,9 +54,11 @@ impl Logged {
             }
         }
         let log = OpenOptions::new().append(true).create(true).open(&path);
+        let log = log.unwrap();
+        log.set_len(whole.len() as u64).unwrap();
         Self {
             store,
-            log: Mutex::new(BufWriter::new(log.unwrap())),
+            log: Mutex::new(BufWriter::new(log)),
             flushes,
         }
     }
