@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     for manifest in ["Cargo.toml"].into_iter().chain(OTHER_WORKSPACES) {
         let mut deny = Command::new(&program);
         deny.args(["--manifest-path", manifest, "--config", "deny.toml"])
-            .args(["--locked", "check", "bans", "licenses", "sources"]);
+            .args(["--locked", "check", "--hide-inclusion-graph"])
+            .args(["bans", "licenses", "sources"]);
         if arguments.advisories {
             deny.arg("advisories");
         }
